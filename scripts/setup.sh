@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing: setup.sh build|demo|test, each more than the
+# one before. Says and does nothing when all are there.
+set -euo pipefail
+
+build=(gcc libc6-dev make meson ninja-build pkg-config cmake lld
+    libjansson-dev libsodium-dev libseccomp-dev)
+demo=(clang wasi-libc libclang-rt-14-dev-wasm32)
+test=(clang-format clang-tidy libclang-rt-14-dev python3 python3-jsonschema shellcheck strace wabt)
+
+case "${1:-build}" in
+build) wanted=("${build[@]}") ;;
+demo) wanted=("${build[@]}" "${demo[@]}") ;;
+test) wanted=("${build[@]}" "${demo[@]}" "${test[@]}") ;;
+*)
+    echo "usage: setup.sh [build|demo|test]" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+    echo "setup: this is no Debian; what is needed is what Debian calls: ${wanted[*]}" >&2
+    exit 0
+fi
+
+# dpkg-query fails when it does not know one of the names; what it does know is what counts.
+# shellcheck disable=SC2016 # the variables are dpkg's
+installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null || true)
+missing=()
+for package in "${wanted[@]}"; do
+    grep -qx "installed $package" <<<"$installed" || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+    exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    as_root=(sudo -n)
+    if ! sudo -n true 2>/dev/null; then
+        echo "setup: these packages are missing, please have them installed: ${missing[*]}" >&2
+        exit 1
+    fi
+fi
+
+echo "setup: installing ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() {
+    if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -q -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        echo "setup: apt-get $1 failed; its last words are above" >&2
+        exit 1
+    fi
+}
+apt update
+apt install -y --no-install-recommends "${missing[@]}"

@@ -1,0 +1,18 @@
+/*
+ * filestat: what is known of a file.
+ */
+#pragma once
+
+#include <sys/stat.h>
+
+#include "cell/wasi/memory.h"
+#include "cell/wasi/state.h"
+
+/* fd_filestat_get and path_filestat_get up to the layout, which differs between the import modules. WASI errnos. */
+uint32_t filestat_of_fd(struct wasi *wasi, const uint64_t *args, struct stat *ret_stat);
+uint32_t filestat_of_path(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args,
+                          struct stat *ret_stat);
+/* enum abi_filetype of a st_mode. */
+uint8_t filetype_of(mode_t mode);
+/* Nanoseconds; a time before 1970 is 0. */
+uint64_t filestat_time(const struct timespec *time);

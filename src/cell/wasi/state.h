@@ -1,0 +1,31 @@
+/*
+ * state: all that one guest's WASI remembers. A runner may be forked inside a call: nothing is kept anywhere else.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "cell/wasi/fds.h"
+#include "cell/wasi/wasi.h"
+
+/* A granted directory, one for each preopen. */
+struct grant {
+    int root;         /* stays open to the end: closing it would take a detached mount apart */
+    const char *name; /* as the guest sees it */
+    size_t same_as;   /* the first grant of this directory with this access: "." is a second name of another one */
+    bool writable;
+    dev_t dev;
+    ino_t ino;
+};
+
+struct wasi {
+    struct fds fds;
+    struct grant *grants;
+    size_t n_grants;
+    struct wasi_config config; /* preopens is NULL: they are in grants */
+    uint64_t disk_bytes;       /* limits, UINT64_MAX where there is none */
+    uint64_t file_bytes;
+    struct wasi_counters counters;
+    bool exited;
+    uint32_t exit_code;
+};

@@ -1,0 +1,225 @@
+#include "front/options.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "front/suggest.h"
+
+/* One bit an option in `seen`. */
+#define MAX_OPTIONS 64
+
+static const char *const limit_metavars[] = {
+    [UNIT_DURATION] = "TIME", [UNIT_SIZE] = "SIZE", [UNIT_COUNT] = "N"};
+
+struct parse {
+    const struct syntax *syntax;
+    void *target;
+    struct arena *arena;
+    uint64_t seen;
+    size_t n_operands;
+};
+
+static void option_of_limit(const struct option *row, enum limit limit, struct option *ret_option)
+{
+    const struct limit_row *from = &limit_rows[limit];
+
+    *ret_option = (struct option){
+        .name = from->option,
+        .metavar = limit_metavars[from->unit],
+        .help = from->help,
+        .kind = OPTION_LIMIT,
+        .at = row->at,
+        .limit = limit,
+    };
+}
+
+bool syntax_option(const struct syntax *syntax, size_t index, struct option *ret_option)
+{
+    for (size_t i = 0; i < syntax->n_options; i++) {
+        const struct option *row = &syntax->options[i];
+        size_t stands_for = row->kind == OPTION_LIMITS ? LIMIT_COUNT : 1;
+        if (index >= stands_for) {
+            index -= stands_for;
+            continue;
+        }
+        if (row->kind == OPTION_LIMITS)
+            option_of_limit(row, (enum limit) index, ret_option);
+        else
+            *ret_option = *row;
+        return true;
+    }
+    return false;
+}
+
+int choice_find(const char *const *choices, const char *text)
+{
+    for (int i = 0; choices[i]; i++)
+        if (strcmp(choices[i], text) == 0)
+            return i;
+    return -1;
+}
+
+/* "full, landlock" into a fixed buffer; choices are ours and few. */
+static void join_choices(const char *const *choices, char *to, size_t size)
+{
+    to[0] = '\0';
+    for (size_t i = 0; choices[i]; i++) {
+        if (i > 0)
+            strncat(to, ", ", size - strlen(to) - 1);
+        strncat(to, choices[i], size - strlen(to) - 1);
+    }
+}
+
+static int check_choice(const char *const *choices, const char *name, const char *word,
+                        struct err *err)
+{
+    char all[128];
+
+    if (!choices || choice_find(choices, word) >= 0)
+        return 0;
+    join_choices(choices, all, sizeof(all));
+    return err_set(err, ERR_USAGE, "%s must be one of %s, not '%s'", name, all, word);
+}
+
+static int unknown_option(const struct parse *parse, const char *name, struct err *err)
+{
+    struct suggestion suggestion;
+    struct option option;
+
+    suggestion_init(&suggestion, name);
+    for (size_t i = 0; syntax_option(parse->syntax, i, &option); i++)
+        suggestion_offer(&suggestion, option.name);
+    (void) err_set(err, ERR_USAGE, "unknown option '%s'", name); /* -1 is returned below */
+    if (suggestion.best)
+        return err_hint(err, "did you mean '%s'?", suggestion.best);
+    if (parse->syntax->rest)
+        return err_hint(err, "see 'wasp help %s'; what is for the guest goes after '--'",
+                        parse->syntax->verb);
+    return err_hint(err, "see 'wasp help %s'", parse->syntax->verb);
+}
+
+/* name is what stands before a '='. */
+static int find_option(const struct parse *parse, const char *name, struct option *ret_option,
+                       size_t *ret_index, struct err *err)
+{
+    for (size_t i = 0; syntax_option(parse->syntax, i, ret_option); i++)
+        if (strcmp(ret_option->name, name) == 0) {
+            *ret_index = i;
+            return 0;
+        }
+    return unknown_option(parse, name, err);
+}
+
+static int apply_value(struct parse *parse, const struct option *option, const char *value,
+                       struct err *err)
+{
+    char *field = (char *) parse->target + option->at;
+
+    if (check_choice(option->choices, option->name, value, err) < 0)
+        return -1;
+    if (option->kind == OPTION_LIMIT)
+        return limits_set_text((struct limits *) field, option->limit, value, err);
+    return option->take(parse->target, parse->arena, value, err);
+}
+
+static int apply_flag(struct parse *parse, const struct option *option, const char *value,
+                      struct err *err)
+{
+    if (value)
+        return err_set(err, ERR_USAGE, "%s takes no value", option->name);
+    *(bool *) ((char *) parse->target + option->at) = true;
+    return 0;
+}
+
+/* (*word)[0] starts with '-'. Moves *word on to the value if that is a word of its own. */
+static int parse_option(struct parse *parse, const char *const **word, struct err *err)
+{
+    const char *text = **word;
+    const char *value = strchr(text, '=');
+    const char *name = value ? arena_strndup(parse->arena, text, (size_t) (value - text)) : text;
+    struct option option;
+    size_t index = 0;
+
+    if (!name)
+        return err_no_memory(err);
+    if (find_option(parse, name, &option, &index, err) < 0)
+        return -1;
+    if (value)
+        value++;
+    if (option.kind == OPTION_FLAG)
+        return apply_flag(parse, &option, value, err);
+
+    assert(index < MAX_OPTIONS);
+    if (!option.repeatable && parse->seen & UINT64_C(1) << index)
+        return err_set(err, ERR_USAGE, "%s is given twice", option.name);
+    parse->seen |= UINT64_C(1) << index;
+    if (!value)
+        value = *++*word;
+    if (!value)
+        return err_set(err, ERR_USAGE, "%s needs a value: %s %s", option.name, option.name,
+                       option.metavar);
+    return apply_value(parse, &option, value, err);
+}
+
+static int parse_operand(struct parse *parse, const char *word, struct err *err)
+{
+    const struct syntax *syntax = parse->syntax;
+
+    if (parse->n_operands == syntax->n_operands) {
+        (void) err_set(err, ERR_USAGE, "unexpected '%s'", word); /* -1 is returned below */
+        if (syntax->rest)
+            return err_hint(err, "what is for the guest goes after '--'");
+        return err_hint(err, "see 'wasp help %s'", syntax->verb);
+    }
+    const struct operand *operand = &syntax->operands[parse->n_operands++];
+    if (check_choice(operand->choices, operand->name, word, err) < 0)
+        return -1;
+    *(const char **) ((char *) parse->target + operand->at) = word;
+    return 0;
+}
+
+/* words is what follows `--`. */
+static int parse_rest(struct parse *parse, const char *const *words, struct err *err)
+{
+    if (*words && !parse->syntax->rest)
+        return err_set(err, ERR_USAGE, "nothing may follow '--' here, not '%s'", *words);
+    for (; *words; words++)
+        if (parse->syntax->take_rest(parse->target, parse->arena, *words, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int check_operands(const struct parse *parse, struct err *err)
+{
+    const struct syntax *syntax = parse->syntax;
+
+    if (parse->n_operands == syntax->n_operands || syntax->operands[parse->n_operands].optional)
+        return 0;
+    const char *missing = syntax->operands[parse->n_operands].name;
+    (void) err_set(err, ERR_USAGE, "no %s is given", missing); /* -1 is returned below */
+    return err_hint(err, "see 'wasp help %s'", syntax->verb);
+}
+
+int options_parse(const struct syntax *syntax, const char *const *words, void *target,
+                  struct arena *arena, struct err *err)
+{
+    struct parse parse = {.syntax = syntax, .target = target, .arena = arena};
+
+    for (; *words; words++) {
+        const char *word = *words;
+        int rc = 0;
+        if (strcmp(word, "--") == 0)
+            break;
+        if (word[0] == '-' && word[1] != '\0')
+            rc = parse_option(&parse, &words, err);
+        else
+            rc = parse_operand(&parse, word, err);
+        if (rc < 0)
+            return -1;
+    }
+    /* A missing operand is told before words behind `--` are judged: it is the likelier mistake. */
+    if (check_operands(&parse, err) < 0)
+        return -1;
+    return *words ? parse_rest(&parse, words + 1, err) : 0;
+}

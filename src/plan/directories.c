@@ -1,0 +1,215 @@
+/* The judges of directories, declared in request.h with the others. */
+#include <limits.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "plan/request.h"
+
+const char *request_path(struct arena *arena, const char *base, const char *path)
+{
+    if (path[0] == '/' || !base || base[0] == '\0')
+        return arena_strdup(arena, path);
+    return arena_printf(arena, "%s%s%s", base, base[strlen(base) - 1] == '/' ? "" : "/", path);
+}
+
+/*
+ * The next component of a path that is neither empty nor ".", with its length; NULL after the last.
+ * *at moves behind it.
+ */
+static const char *next_component(const char **at, size_t *ret_len)
+{
+    for (;;) {
+        const char *start = *at + strspn(*at, "/");
+        size_t len = strcspn(start, "/");
+        *at = start + len;
+        if (len == 0)
+            return NULL;
+        if (len != 1 || start[0] != '.') {
+            *ret_len = len;
+            return start;
+        }
+    }
+}
+
+/* Both name the same place for the guest, whatever their slashes and dots: "./a/" is "a". */
+static bool same_guest(const char *a, const char *b)
+{
+    size_t a_len = 0, b_len = 0;
+
+    if ((a[0] == '/') != (b[0] == '/'))
+        return false;
+    for (;;) {
+        const char *x = next_component(&a, &a_len), *y = next_component(&b, &b_len);
+        if (!x || !y)
+            return x == y;
+        if (a_len != b_len || memcmp(x, y, a_len) != 0)
+            return false;
+    }
+}
+
+/* As text: "/", "/./", "/tmp/..". What leads there by a symlink is seen when it is opened. */
+static bool is_root(const char *path)
+{
+    size_t depth = 0, len;
+
+    if (path[0] != '/')
+        return false;
+    for (const char *component; (component = next_component(&path, &len));) {
+        if (len != 2 || memcmp(component, "..", 2) != 0)
+            depth++;
+        else if (depth > 0)
+            depth--;
+    }
+    return depth == 0;
+}
+
+static const struct request_dir *find_guest(const struct request *request, const char *guest)
+{
+    for (size_t i = 0; i < request->n_dirs; i++)
+        if (same_guest(request->dirs[i].guest, guest) ||
+            (request->dirs[i].also_dot && same_guest(guest, ".")))
+            return &request->dirs[i];
+    return NULL;
+}
+
+static int check_guest(const struct request *request, const char *guest, struct err *err)
+{
+    const struct request_dir *taken = find_guest(request, guest);
+
+    if (!taken)
+        return 0;
+    (void) err_set(err, ERR_REQUEST, "guest path '%s' is given twice: '%s' is found there already",
+                   guest, taken->host); /* -1, as below */
+    if (same_guest(guest, ".") && taken->plain)
+        return err_hint(err,
+                        "the first directory without a guest path is '.' too: name its guest path "
+                        "(HOST::GUEST), or put the one that shall be '.' first");
+    return err_hint(err, "give each directory a guest path of its own (HOST::GUEST)");
+}
+
+static int check_path(const char *path, const char *which, struct err *err)
+{
+    if (path[0] == '\0')
+        return err_set(err, ERR_REQUEST, "the %s path of a directory is empty", which);
+    if (strlen(path) >= PATH_MAX)
+        return err_set(err, ERR_REQUEST, "the %s path of a directory is longer than %d bytes",
+                       which, PATH_MAX - 1);
+    return 0;
+}
+
+static int check_dir(const struct request *request, const struct request_dir *dir, struct err *err)
+{
+    if (check_path(dir->host, "host", err) < 0 || check_path(dir->guest, "guest", err) < 0)
+        return -1;
+    if (is_root(dir->host) && (dir->plain || dir->access != ACCESS_RO))
+        return err_set(
+            err, ERR_REQUEST,
+            "directory '%s' is the whole host: it needs a guest path and read-only access, "
+            "as in '/::/host:ro'",
+            dir->host);
+    if (request->n_dirs >= REQUEST_MAX_DIRS)
+        return err_set(err, ERR_REQUEST, "more than %d directories", REQUEST_MAX_DIRS);
+    if (check_guest(request, dir->guest, err) < 0)
+        return -1;
+    return dir->also_dot ? check_guest(request, ".", err) : 0;
+}
+
+static int add_dir(struct request *request, struct arena *arena, const struct request_dir *dir,
+                   struct err *err)
+{
+    if (!dir->host || !dir->guest)
+        return err_no_memory(err);
+    if (check_dir(request, dir, err) < 0)
+        return -1;
+    if (!request->dirs)
+        request->dirs = arena_array(arena, REQUEST_MAX_DIRS, sizeof(*request->dirs));
+    if (!request->dirs)
+        return err_no_memory(err);
+    request->dirs[request->n_dirs++] = *dir;
+    return 0;
+}
+
+static bool has_plain(const struct request *request)
+{
+    for (size_t i = 0; i < request->n_dirs; i++)
+        if (request->dirs[i].plain)
+            return true;
+    return false;
+}
+
+int request_add_dir(struct request *request, struct arena *arena, const char *base,
+                    const char *path, const char *guest, enum access access, struct err *err)
+{
+    /* Judged before the base hides that it is empty. */
+    if (check_path(path, "host", err) < 0)
+        return -1;
+    struct request_dir dir = {
+        .host = request_path(arena, base, path),
+        .guest = arena_strdup(arena, guest ? guest : path),
+        .plain = !guest,
+        .also_dot = !guest && !has_plain(request) && !same_guest(path, "."),
+        .access = access,
+    };
+    return add_dir(request, arena, &dir, err);
+}
+
+int request_add_workspace(struct request *request, struct arena *arena, const char *base,
+                          const char *path, struct err *err)
+{
+    if (check_path(path, "workspace", err) < 0)
+        return -1;
+    struct request_dir dir = {
+        .host = request_path(arena, base, path),
+        .guest = ".",
+        .plain = true,
+        .access = ACCESS_RW,
+    };
+    return add_dir(request, arena, &dir, err);
+}
+
+/* Takes ":ro" and the like off the end of a guest path; without one it is read-write. */
+static int take_access(char *guest, const char *text, enum access *ret_access, struct err *err)
+{
+    char *colon = strrchr(guest, ':');
+
+    *ret_access = ACCESS_RW;
+    if (!colon)
+        return 0;
+    if (strcmp(colon, ":overlay") == 0)
+        return err_set(
+            err, ERR_REQUEST,
+            "directory '%s': access 'overlay' is not there for wasm: write ':ro', or ':rw'", text);
+    /* A misspelt ":r" must not quietly become a guest path with write access. */
+    if (strcmp(colon, ":ro") != 0 && strcmp(colon, ":rw") != 0)
+        return err_set(
+            err, ERR_REQUEST,
+            "directory '%s': '%s' is no access: write ':ro' or ':rw' (a guest path with ':' "
+            "in it goes into a manifest)",
+            text, colon + 1);
+    if (colon[2] == 'o')
+        *ret_access = ACCESS_RO;
+    *colon = '\0';
+    return 0;
+}
+
+int request_add_dir_text(struct request *request, struct arena *arena, const char *text,
+                         struct err *err)
+{
+    const char *separator = strstr(text, "::");
+    enum access access;
+
+    if (!separator)
+        return request_add_dir(request, arena, NULL, text, NULL, ACCESS_RW, err);
+    if (strstr(separator + 1, "::"))
+        return err_set(err, ERR_REQUEST,
+                       "directory '%s' has more than one '::': a path with '::' in it goes into a "
+                       "manifest, under 'allow_dirs'",
+                       text);
+    const char *host = arena_strndup(arena, text, (size_t) (separator - text));
+    char *guest = arena_strdup(arena, separator + 2);
+    if (!host || !guest)
+        return err_no_memory(err);
+    if (take_access(guest, text, &access, err) < 0)
+        return -1;
+    return request_add_dir(request, arena, NULL, host, guest, access, err);
+}

@@ -1,0 +1,153 @@
+#include "plan/limits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define KIB ((uint64_t) 1 << 10)
+#define MIB ((uint64_t) 1 << 20)
+#define GIB ((uint64_t) 1 << 30)
+#define HOUR (60 * 60 * NS_PER_S)
+/* Whoever wants more means "unlimited"; below it, now + limit never overflows. */
+#define LONGEST (366 * 24 * HOUR)
+
+const struct limit_row limit_rows[LIMIT_COUNT] = {
+    [LIMIT_WALL] = {"timeout", "--timeout", "timeout_ms", UNIT_DURATION, 30 * NS_PER_S, LONGEST,
+                    true, "wall-clock time of the job (default 30s)"},
+    [LIMIT_CPU] = {"cpu", "--cpu", "cpu_ms", UNIT_DURATION, 30 * NS_PER_S, LONGEST, true,
+                   "CPU time of the job (default 30s)"},
+    /* 4 GiB is all that a wasm32 module can address. */
+    [LIMIT_MEMORY] = {"memory", "--memory", "memory_bytes", UNIT_SIZE, 64 * MIB, 4 * GIB, false,
+                      "memory of the guest (default 64MiB, at most 4GiB)"},
+    [LIMIT_FUEL] = {"fuel", "--fuel", "fuel", UNIT_COUNT, UNITS_UNLIMITED, UNITS_UNLIMITED, true,
+                    "instructions the guest may execute, counted exactly (default unlimited)"},
+    /* wasp keeps both streams in its own memory until the envelope is written. */
+    [LIMIT_OUTPUT] = {"output", "--output", "output_bytes", UNIT_SIZE, 1 * MIB, 1 * GIB, false,
+                      "bytes kept of stdout, and of stderr (default 1MiB, at most 1GiB)"},
+    [LIMIT_DISK] = {"disk", "--disk", "disk_bytes", UNIT_SIZE, 1 * GIB, INT64_MAX, true,
+                    "bytes the guest may write to files (default 1GiB)"},
+    [LIMIT_FILE] = {"file_size", "--file-size", "file_bytes", UNIT_SIZE, 1 * GIB, INT64_MAX, true,
+                    "size of a file the guest writes (default 1GiB)"},
+    [LIMIT_OPEN_FILES] = {"open_files", "--open-files", "open_files", UNIT_COUNT, 1024, 65536,
+                          false,
+                          "files the guest may have open at once (default 1024, at most 65536)"},
+    [LIMIT_STACK] = {"stack", "--stack", "stack_bytes", UNIT_SIZE, 1 * MIB, 64 * MIB, false,
+                     "call stack of the guest (default 1MiB, at most 64MiB)"},
+    [LIMIT_TABLE] = {"table", "--table", "table_elements", UNIT_COUNT, 1000000, 10000000, false,
+                     "elements of a table of the guest (default 1000000, at most 10000000)"},
+    [LIMIT_COMPILE] = {"compile_timeout", "--compile-timeout", "compile_timeout_ms", UNIT_DURATION,
+                       60 * NS_PER_S, LONGEST, true,
+                       "time that compiling a new module may take (default 1m)"},
+};
+
+void limits_init_wasm(struct limits *limits)
+{
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        limits->value[i] = limit_rows[i].wasm_default;
+}
+
+struct suffix {
+    uint64_t factor;
+    const char *name;
+};
+
+static const struct suffix duration_suffixes[] = {
+    {HOUR, "h"}, {60 * NS_PER_S, "m"}, {NS_PER_S, "s"}, {NS_PER_MS, "ms"}};
+static const struct suffix size_suffixes[] = {{GIB, "GiB"}, {MIB, "MiB"}, {KIB, "KiB"}, {1, ""}};
+static const struct suffix count_suffixes[] = {{1, ""}};
+
+static const struct {
+    const struct suffix *suffixes; /* the largest first */
+    size_t count;
+    int (*parse)(const char *text, const char *what, uint64_t *ret_value, struct err *err);
+} units[] = {
+    [UNIT_DURATION] = {duration_suffixes, ARRAY_SIZE(duration_suffixes), units_parse_duration},
+    [UNIT_SIZE] = {size_suffixes, ARRAY_SIZE(size_suffixes), units_parse_size},
+    [UNIT_COUNT] = {count_suffixes, ARRAY_SIZE(count_suffixes), units_parse_count},
+};
+
+void limits_format(enum limit limit, uint64_t value, char ret_text[LIMIT_TEXT_SIZE])
+{
+    enum limit_unit unit = limit_rows[limit].unit;
+    size_t i = 0;
+
+    if (value == UNITS_UNLIMITED) {
+        (void) snprintf(ret_text, LIMIT_TEXT_SIZE, "unlimited"); /* fits, as all below */
+        return;
+    }
+    /*
+     * The largest unit that divides it. Nanoseconds have no unit: they show as a part of a
+     * millisecond.
+     */
+    while (i + 1 < units[unit].count && value % units[unit].suffixes[i].factor != 0)
+        i++;
+    const struct suffix *suffix = &units[unit].suffixes[i];
+    if (value % suffix->factor == 0)
+        (void) snprintf(ret_text, LIMIT_TEXT_SIZE, "%" PRIu64 "%s", value / suffix->factor,
+                        suffix->name);
+    else
+        (void) snprintf(ret_text, LIMIT_TEXT_SIZE, "%" PRIu64 ".%06" PRIu64 "%s",
+                        value / suffix->factor, value % suffix->factor, suffix->name);
+}
+
+static int check_max(enum limit limit, uint64_t value, const char *what, struct err *err)
+{
+    const struct limit_row *row = &limit_rows[limit];
+    char wanted[LIMIT_TEXT_SIZE], max[LIMIT_TEXT_SIZE];
+
+    if (value <= row->max)
+        return 0;
+    limits_format(limit, value, wanted);
+    limits_format(limit, row->max, max);
+    return err_set(err, ERR_REQUEST, "%s: %s is above %s, the most that is taken: write less%s",
+                   what, wanted, max, row->may_be_unlimited ? ", or 'unlimited'" : "");
+}
+
+int limits_set_unlimited(struct limits *limits, enum limit limit, const char *what, struct err *err)
+{
+    char max[LIMIT_TEXT_SIZE];
+
+    if (!limit_rows[limit].may_be_unlimited) {
+        limits_format(limit, limit_rows[limit].max, max);
+        return err_set(err, ERR_REQUEST, "%s: cannot be unlimited: write at most %s", what, max);
+    }
+    limits->value[limit] = UNITS_UNLIMITED;
+    return 0;
+}
+
+int limits_set_text(struct limits *limits, enum limit limit, const char *text, struct err *err)
+{
+    const struct limit_row *row = &limit_rows[limit];
+    uint64_t value;
+
+    if (units[row->unit].parse(text, row->option, &value, err) < 0)
+        return -1;
+    if (value == UNITS_UNLIMITED)
+        return limits_set_unlimited(limits, limit, row->option, err);
+    if (check_max(limit, value, row->option, err) < 0)
+        return -1;
+    limits->value[limit] = value;
+    return 0;
+}
+
+int limits_set_number(struct limits *limits, enum limit limit, int64_t number, struct err *err)
+{
+    const struct limit_row *row = &limit_rows[limit];
+    uint64_t factor = row->unit == UNIT_DURATION ? NS_PER_MS : 1;
+    uint64_t value;
+
+    if (number <= 0)
+        return err_set(err, ERR_REQUEST,
+                       "limits.%s: %" PRId64 " is refused: write a positive number", row->key,
+                       number);
+    if (__builtin_mul_overflow((uint64_t) number, factor, &value))
+        value = UNITS_UNLIMITED - 1; /* above every maximum that a duration has */
+    char what[64];
+    (void) snprintf(what, sizeof(what), "limits.%s", row->key); /* fits */
+    if (check_max(limit, value, what, err) < 0)
+        return -1;
+    limits->value[limit] = value;
+    return 0;
+}

@@ -1,0 +1,28 @@
+/*
+ * manifest: a request on disk (CONTRACT §4), JSON text in, the same struct request out that the
+ * command line makes. It touches no file: whoever read the text says which folder it lay in.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/request.h"
+
+enum manifest_kind { MANIFEST_SAMPLE, MANIFEST_WASM_RUN };
+
+struct manifest {
+    enum manifest_kind kind;
+    const char *sample;    /* MANIFEST_SAMPLE: its name, else NULL; request.module is then NULL */
+    const char *workspace; /* MANIFEST_SAMPLE: its host path; request.dirs has it as "." already */
+    struct request request;
+};
+
+/*
+ * Relative paths count from base_dir: the manifest's own folder, as its path was written, or NULL
+ * for the working directory. Everything in *ret_manifest lies in the arena; it is written only on
+ * success. Otherwise -1 and *err: ERR_REQUEST with the key's path at the start of the message.
+ */
+int manifest_parse(const char *text, size_t len, const char *base_dir, struct arena *arena,
+                   struct manifest *ret_manifest, struct err *err);

@@ -1,0 +1,96 @@
+#include "run/grants.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mount.h"
+#include "run/identity.h"
+#include "run/own.h"
+
+static int open_dir(const struct request_dir *dir, int *ret_fd, struct stat *ret_stat, struct err *err)
+{
+    /* the owner's own symlink at the root of a grant is followed, this once */
+    _cleanup_fd_ int fd = open(dir->host, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, ret_stat) < 0) {
+        bool absent = errno == ENOENT;
+        (void) err_sys(err, ERR_REQUEST, "cannot grant the directory '%s'", dir->host);
+        return err_hint(err, absent ? "create it first" : "grant a directory that you can open");
+    }
+    *ret_fd = take_fd(&fd);
+    return 0;
+}
+
+/* How the directory reaches the cell. */
+static int hand_over(struct grants *grants, struct identity_maps *maps, int *fd, const struct stat *st,
+                     const struct request_dir *dir, struct err *err)
+{
+    int user_namespace, clone;
+    switch (grants->identity) {
+    case IDENTITY_USER:
+        return 0; /* by path, in the cell's own mount namespace; dev and ino are in the plan */
+    case IDENTITY_CALLER:
+        grants->fds[grants->n_fds++] = take_fd(fd);
+        return 0;
+    case IDENTITY_RANGE:
+        break;
+    }
+    if (identity_map(maps, st->st_uid, st->st_gid, grants->host_uid, &user_namespace, err) < 0 ||
+        mount_detach(*fd, dir->host, dir->access == ACCESS_RO, user_namespace, &clone, err) < 0)
+        return err_step(err, "root");
+    grants->fds[grants->n_fds++] = clone;
+    return 0;
+}
+
+static int open_grants(const struct request *request, const struct own *own, struct identity_maps *maps,
+                       struct grants *grants, struct err *err)
+{
+    for (size_t i = 0; i < request->n_dirs; i++) {
+        const struct request_dir *dir = &request->dirs[i];
+        _cleanup_fd_ int fd = -1;
+        struct stat st;
+        if (open_dir(dir, &fd, &st, err) < 0 || own_refuse(own, fd, &st, dir->host, err) < 0)
+            return -1;
+        grants->planned[i] = (struct plan_grant){
+            .host = dir->host,
+            .guest = dir->guest,
+            .also_dot = dir->also_dot,
+            .access = dir->access,
+            .dev = st.st_dev,
+            .ino = st.st_ino,
+        };
+        if (hand_over(grants, maps, &fd, &st, dir, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int grants_open(const struct request *request, const struct places *places, struct arena *arena,
+                struct grants *ret_grants, struct err *err)
+{
+    *ret_grants = (struct grants){.count = request->n_dirs, .uid_lock = -1};
+    ret_grants->planned = arena_array(arena, request->n_dirs + 1, sizeof(*ret_grants->planned));
+    if (ret_grants->planned == NULL)
+        return err_set(err, ERR_HOST, "no memory for %zu grants", request->n_dirs);
+    if (identity_choose(request->isolation, places, &ret_grants->identity, &ret_grants->host_uid,
+                        &ret_grants->uid_lock, err) < 0)
+        return err_step(err, "identity");
+    if (request->n_dirs == 0)
+        return 0;
+    struct own own;
+    own_init(&own, places);
+    _cleanup_(identity_maps_release) struct identity_maps maps = {.count = 0};
+    return open_grants(request, &own, &maps, ret_grants, err);
+}
+
+void grants_release(struct grants *grants)
+{
+    for (size_t i = 0; i < grants->n_fds; i++)
+        cleanup_fd(&grants->fds[i]);
+    grants->n_fds = 0;
+    cleanup_fd(&grants->uid_lock);
+    grants->uid_lock = -1;
+}

@@ -1,0 +1,35 @@
+/*
+ * wasp: the spine. A door makes a request; here it is run, told as one JSON object, and turned into
+ * the exit status.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "plan/request.h"
+#include "run/run.h"
+
+/* Where the answer goes. */
+struct wasp_report {
+    int out;      /* the JSON object */
+    int log;      /* the one line for people when the status is error; -1: nowhere */
+    bool timings; /* add `timings_us` */
+};
+
+/*
+ * Each of these writes exactly one JSON object to report->out and returns the command's exit status
+ * (CONTRACT §2): 125, whatever else happened, if the object could not be written.
+ */
+
+/* Runs the request. The caller has blocked SIGINT, SIGTERM and SIGHUP and ignores SIGPIPE. */
+int wasp_run(const struct request *request, const struct places *places, struct arena *arena,
+             const struct wasp_report *report);
+/* Answers for a request that never came to be. */
+int wasp_refuse(const struct err *why, const struct wasp_report *report);
+/* Shows the request with every default filled in, and runs nothing. */
+int wasp_explain(const struct request *request, const struct wasp_report *report);
+
+/* "wasp: line" on fd, in one write; a line that cannot be written is lost. -1: nothing happens. */
+void wasp_say(int fd, const char *line);

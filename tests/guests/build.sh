@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds the guests: build.sh OUTDIR. Only what is older than its source is made anew; each file appears whole or not at all,
+# so that several test programs may call this at once.
+set -eu
+
+if [ $# -ne 1 ]; then
+    echo "usage: build.sh OUTDIR" >&2
+    exit 2
+fi
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+cd "$(dirname "$0")"
+build=$PWD/build.sh
+
+stale() {
+    [ ! -e "$2" ] || [ "$1" -nt "$2" ] || [ guest.h -nt "$2" ] || [ "$build" -nt "$2" ]
+}
+
+make_one() {
+    target=$out/$(basename "${1%.*}").wasm
+    stale "$1" "$target" || return 0
+    part=$target.$$
+    trap 'rm -f "$part"' EXIT
+    case $1 in
+    *.c) clang --target=wasm32-wasi --sysroot=/usr -std=gnu17 -O1 -Wall -Wextra -Werror -o "$part" "$1" ;;
+    *.wat) wat2wasm -o "$part" "$1" ;;
+    esac
+    mv -f "$part" "$target"
+    trap - EXIT
+}
+
+for source in *.c *.wat; do
+    make_one "$source"
+done

@@ -1,0 +1,203 @@
+#include "front/options.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "front/run_options.h"
+#include "front/suggest.h"
+#include "tap.h"
+
+#define MAX_WORDS 12
+#define PIN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF"
+
+static int parse(const char *const *words, struct arena *arena, struct run_options *options,
+                 struct err *err)
+{
+    run_options_init(options);
+    return options_parse(&run_syntax, words, options, arena, err);
+}
+
+/* Each bad command line has one clear error. `says` must be in the message, `hints` in the hint. */
+static const struct {
+    const char *words[MAX_WORDS];
+    const char *says;
+    const char *hints;
+} refused[] = {
+    {{NULL}, "no MODULE.wasm is given", "wasp help run"},
+    {{"--", "m.wasm"}, "no MODULE.wasm is given", "wasp help run"},
+    {{"m.wasm", "x"}, "unexpected 'x'", "after '--'"},
+    {{"m.wasm", "--bogus"}, "unknown option '--bogus'", "after '--'"},
+    {{"m.wasm", "-x"}, "unknown option '-x'", "after '--'"},
+    {{"m.wasm", "--memroy", "1m"}, "unknown option '--memroy'", "did you mean '--memory'?"},
+    {{"m.wasm", "--alow-dir=x"}, "unknown option '--alow-dir'", "did you mean '--allow-dir'?"},
+    {{"m.wasm", "--allow"}, "unknown option '--allow'", "wasp help run"},
+    {{"m.wasm", "--events", "fd:3"}, "unknown option '--events'", ""},
+    {{"m.wasm", "--policy", "p"}, "unknown option '--policy'", ""},
+    {{"m.wasm", "--help"}, "unknown option '--help'", "wasp help run"},
+    {{"m.wasm", "---"}, "unknown option '---'", ""},
+    {{"m.wasm", "--=x"}, "unknown option '--'", ""},
+    {{"m.wasm", "--a\nwasp: forged"}, "unknown option '--a\\x0awasp: forged'", ""},
+    {{"m.wasm", "--env"}, "--env needs a value: --env NAME=VALUE", ""},
+    {{"m.wasm", "--timeout"}, "--timeout needs a value: --timeout TIME", ""},
+    {{"m.wasm", "--quiet=yes"}, "--quiet takes no value", ""},
+    {{"m.wasm", "--quiet="}, "--quiet takes no value", ""},
+    {{"m.wasm", "--timeout", "1s", "--timeout", "1s"}, "--timeout is given twice", ""},
+    {{"m.wasm", "--timeout=1s", "--timeout", "2s"}, "--timeout is given twice", ""},
+    {{"m.wasm", "--stdin", "a", "--stdin", "b"}, "--stdin is given twice", ""},
+    {{"m.wasm", "--stdin", ""}, "--stdin needs the name of a file", ""},
+    {{"m.wasm", "--isolation", "none"}, "one of full, landlock, not 'none'", ""},
+    {{"m.wasm", "--isolation="}, "one of full, landlock, not ''", ""},
+    {{"m.wasm", "--module-sha256", "abc"}, "--module-sha256: 'abc'", ""},
+    {{"m.wasm", "--timeout", "0"}, "--timeout", ""},
+    {{"m.wasm", "--memory", "8GiB"}, "--memory", ""},
+    {{"m.wasm", "--memory", "unlimited"}, "--memory", ""},
+    {{"m.wasm", "--env", "A"}, "'A'", ""},
+    {{"m.wasm", "--env", "=b"}, "NAME", ""},
+    {{"m.wasm", "--env", "A=1", "--env", "A=2"}, "'A' is given twice", ""},
+    {{"m.wasm", "--allow-dir", ""}, "", ""},
+    {{"m.wasm", "--allow-dir", "a", "--allow-dir", "a"}, "", ""},
+    {{"m.wasm", "--allow-dir", "a::/x:no"}, "", ""},
+};
+
+static void test_refused(struct arena *arena)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        struct run_options options;
+        struct err err = {0};
+        int rc = parse(refused[i].words, arena, &options, &err);
+        ok(rc < 0 && err_kind(err.code)->exit_status == 2 && err.message[0] &&
+               strstr(err.message, refused[i].says) && strstr(err.hint, refused[i].hints),
+           "bad command line %zu is refused: %s; %s", i, err.message, err.hint);
+    }
+}
+
+static void test_request(struct arena *arena)
+{
+    static const char *const words[] = {
+        "--allow-dir", "ws",         "m.wasm", "--env=A=b=c", "--env", "B=", "--stdin", "-",
+        "--no-cache",  "--hardened", "--",     "--quiet",     "--",    "",   NULL};
+    struct run_options options;
+    struct err err = {0};
+
+    ok(parse(words, arena, &options, &err) == 0, "options and the operand come in any order%s",
+       err.message);
+    const struct request *request = &options.request;
+    ok(strcmp(request->module, "m.wasm") == 0, "the operand is the module");
+    ok(request->n_dirs == 1 && strcmp(request->dirs[0].host, "ws") == 0 &&
+           request->dirs[0].access == ACCESS_RW,
+       "--allow-dir grants a directory for writing");
+    ok(request->n_env == 2 && strcmp(request->env[0], "A=b=c") == 0 &&
+           strcmp(request->env[1], "B=") == 0,
+       "--name=value is cut at the first '=' only");
+    ok(request->stdin_kind == STDIN_INHERIT, "--stdin - is wasp's own");
+    ok(request->no_cache && request->pulley && !request->output_kills && !options.quiet,
+       "a flag sets its own field and no other");
+    ok(request->n_args == 3 && strcmp(request->args[0], "--quiet") == 0 &&
+           strcmp(request->args[1], "--") == 0 && strcmp(request->args[2], "") == 0,
+       "what follows '--' goes to the guest as it is");
+    ok(request->isolation == ISOLATION_FULL, "all walls are the default");
+}
+
+static void test_values(struct arena *arena)
+{
+    static const char *const words[] = {"./-odd.wasm",
+                                        "--stdin=in.txt",
+                                        "--isolation=landlock",
+                                        "--module-sha256",
+                                        PIN,
+                                        "--quiet",
+                                        "--quiet",
+                                        "--dry-run",
+                                        "--timings",
+                                        "--output-kill",
+                                        NULL};
+    struct run_options options;
+    struct err err = {0};
+
+    ok(parse(words, arena, &options, &err) == 0, "a flag may be repeated%s", err.message);
+    ok(options.request.stdin_kind == STDIN_FILE &&
+           strcmp(options.request.stdin_path, "in.txt") == 0,
+       "--stdin takes a file");
+    ok(options.request.isolation == ISOLATION_LANDLOCK, "--isolation names the rung");
+    ok(options.request.module_sha256 && strcmp(options.request.module_sha256, PIN) == 0,
+       "--module-sha256 pins the module");
+    ok(options.quiet && options.dry_run && options.timings && options.request.output_kills,
+       "every flag is seen");
+}
+
+static void test_limits(struct arena *arena)
+{
+    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+        const char *const words[] = {"m.wasm", limit_rows[i].option, "17", NULL};
+        uint64_t expected = limit_rows[i].unit == UNIT_DURATION ? UINT64_C(17000000000) : 17;
+        struct run_options options;
+        struct err err = {0};
+        struct limits defaults;
+        limits_init_wasm(&defaults);
+        defaults.value[i] = expected;
+        ok(parse(words, arena, &options, &err) == 0 &&
+               memcmp(&options.request.limits, &defaults, sizeof(defaults)) == 0,
+           "%s sets its own limit and no other%s", limit_rows[i].option, err.message);
+    }
+}
+
+/* What help, man page and completion rely on. */
+static void test_rows(void)
+{
+    struct option option, other;
+
+    for (size_t i = 0; syntax_option(&run_syntax, i, &option); i++) {
+        bool unique = true;
+        for (size_t j = 0; syntax_option(&run_syntax, j, &other); j++)
+            unique = unique && (i == j || strcmp(option.name, other.name) != 0);
+        ok(unique && strncmp(option.name, "--", 2) == 0 && strlen(option.name) <= SUGGEST_MAX_WORD,
+           "%s is a name of its own", option.name);
+        ok(option.help && option.help[0] && option.help[strlen(option.help) - 1] != '.' &&
+               !strchr(option.help, '\n'),
+           "%s has a help text of one line without a full stop", option.name);
+        ok((option.kind == OPTION_FLAG) == (option.metavar == NULL),
+           "%s has a metavar exactly if it takes a value", option.name);
+    }
+}
+
+static void test_suggest(void)
+{
+    static const struct {
+        const char *typed, *word;
+        bool near;
+    } pairs[] = {
+        {"--memroy", "--memory", true},
+        {"rnu", "run", true},
+        {"ru", "run", true},
+        {"rum", "run", true},
+        {"xyz", "run", false},
+        {"", "run", false},
+        {"hlep", "help", true},
+        {"--timeut", "--timeout", true},
+        {"--e", "--env", true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+        struct suggestion suggestion;
+        suggestion_init(&suggestion, pairs[i].typed);
+        suggestion_offer(&suggestion, pairs[i].word);
+        ok((suggestion.best != NULL) == pairs[i].near, "'%s' is %s '%s'", pairs[i].typed,
+           pairs[i].near ? "near" : "far from", pairs[i].word);
+    }
+}
+
+int main(void)
+{
+    struct arena *arena = arena_new();
+
+    if (!arena)
+        return 1;
+    test_refused(arena);
+    test_request(arena);
+    test_values(arena);
+    test_limits(arena);
+    test_rows();
+    test_suggest();
+    arena_free(arena);
+    return done();
+}

@@ -113,7 +113,7 @@ static int set(struct err *err, enum err_code code, int errnum, const char *form
     err->code = code;
     err->errnum = errnum;
     copy_line(err->message, sizeof(err->message) - strlen(suffix), raw);
-    strcat(err->message, suffix);
+    memcpy(err->message + strlen(err->message), suffix, strlen(suffix) + 1); /* room was left */
     return -1;
 }
 

@@ -26,12 +26,14 @@ int mount_detach(int dir, const char *name, bool read_only, int user_namespace, 
         attr.attr_set |= MOUNT_ATTR_IDMAP;
         attr.userns_fd = (uint64_t) user_namespace;
     }
-    if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0) {
+    if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) <
+        0) {
         bool no_idmap = errno == EINVAL && user_namespace >= 0;
         (void) err_sys(err, ERR_WALL, "cannot set the attributes of the mount of '%s'", name);
         if (no_idmap)
-            return err_hint(err, "a file system below '%s' cannot map owners: run wasp as an "
-                                 "ordinary user, or grant a directory on another file system",
+            return err_hint(err,
+                            "a file system below '%s' cannot map owners: run wasp as an "
+                            "ordinary user, or grant a directory on another file system",
                             name);
         return -1;
     }

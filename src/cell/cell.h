@@ -1,5 +1,6 @@
 /*
- * cell: the child's side. The process builds the walls around itself, step by step, and then becomes the job.
+ * cell: the child's side. The process builds the walls around itself, step by step, and then
+ * becomes the job.
  */
 #pragma once
 
@@ -10,12 +11,14 @@
 #include "plan/plan.h"
 #include "plan/tell.h"
 
-/* The most grants a plan can hold, so that the descriptors fit in the cell without an allocation. */
+/* The most grants a plan can hold, so that the descriptors fit in the cell without an allocation.
+ */
 #define CELL_MAX_GRANTS REQUEST_MAX_DIRS
 
 struct cell {
     struct plan plan;
-    int grants[CELL_MAX_GRANTS]; /* directories: roots of detached mounts, or (landlock rung) host directories */
+    int grants[CELL_MAX_GRANTS]; /* directories: roots of detached mounts, or (landlock rung) host
+                                    directories */
     uint32_t walls;              /* enum tell_wall: what stands already */
     uint32_t landlock_abi;
 };
@@ -35,12 +38,13 @@ cell_step cell_load_filter;
 /* All of the above in order; the failing one's name is in err->step. */
 cell_step cell_build_walls;
 
-/* Takes away what only loading needed: executable pages and, where nothing is writable, the calls that write. By the job, before guest code. */
+/* Takes away what only loading needed: executable pages and, where nothing is writable, the calls
+ * that write. By the job, before guest code. */
 cell_step cell_shed_loading;
 
 /*
- * The job: one file each, one in a program. Runs with all walls up and the load filter in force; tells what became of
- * it and returns 0, or -1 and *err where it could not begin.
+ * The job: one file each, one in a program. Runs with all walls up and the load filter in force;
+ * tells what became of it and returns 0, or -1 and *err where it could not begin.
  */
 cell_step cell_job;
 

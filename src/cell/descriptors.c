@@ -4,8 +4,9 @@
 #include "cell/cell.h"
 
 /*
- * Stops: a descriptor of the parent or of whoever started it (CVE-2024-21626) reaching the guest. The parent opens
- * everything CLOEXEC; this closes what came from before the parent. close_range exists since 5.9; without it we refuse.
+ * Stops: a descriptor of the parent or of whoever started it (CVE-2024-21626) reaching the guest.
+ * The parent opens everything CLOEXEC; this closes what came from before the parent. close_range
+ * exists since 5.9; without it we refuse.
  */
 int cell_check_descriptors(struct cell *cell, struct err *err)
 {

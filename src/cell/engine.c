@@ -1,6 +1,7 @@
 #include "cell/engine.h"
 
-/* The text comes from the engine and may quote the module: nothing but printable ASCII leaves here. */
+/* The text comes from the engine and may quote the module: nothing but printable ASCII leaves here.
+ */
 static void copy_text(const wasm_byte_vec_t *message, char *text, size_t size)
 {
     size_t len = 0;

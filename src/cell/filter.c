@@ -17,9 +17,13 @@ enum filter {
     FILTER_COMPILE,
 };
 
-#define PROGRAM(name) {.len = ARRAY_SIZE(name), .filter = (struct sock_filter *) (name)}
+#define PROGRAM(name)                                                    \
+    {                                                                    \
+        .len = ARRAY_SIZE(name), .filter = (struct sock_filter *) (name) \
+    }
 
-/* The kernel reads the program only; the cast in PROGRAM removes the const that its struct lacks. */
+/* The kernel reads the program only; the cast in PROGRAM removes the const that its struct lacks.
+ */
 static const struct sock_fprog programs[] = {
     [FILTER_WASM_LOAD] = PROGRAM(filter_wasm_load),
     [FILTER_WASM_WRITE] = PROGRAM(filter_wasm_write),
@@ -36,8 +40,9 @@ static int filter_load(enum filter filter, struct err *err)
 }
 
 /*
- * Stops: every way into the kernel that the job does not need: sockets, exec, new processes, mounts, io_uring, bpf, keyrings,
- * ptrace. An allow-list; what it does not name answers ENOSYS, a call of a foreign architecture kills.
+ * Stops: every way into the kernel that the job does not need: sockets, exec, new processes,
+ * mounts, io_uring, bpf, keyrings, ptrace. An allow-list; what it does not name answers ENOSYS, a
+ * call of a foreign architecture kills.
  */
 int cell_load_filter(struct cell *cell, struct err *err)
 {

@@ -6,8 +6,9 @@
 #include "cell/cell.h"
 
 /*
- * Stops: acting with the rights of the host's root. Started by root, the run has a uid that owns nothing; the parent has
- * mapped exactly one uid and one gid, so setuid inside cannot reach another. Raw calls: one thread, nothing to keep in step.
+ * Stops: acting with the rights of the host's root. Started by root, the run has a uid that owns
+ * nothing; the parent has mapped exactly one uid and one gid, so setuid inside cannot reach
+ * another. Raw calls: one thread, nothing to keep in step.
  */
 static int take_own_uid(const struct plan *plan, struct err *err)
 {

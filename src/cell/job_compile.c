@@ -11,7 +11,8 @@
 #include "cell/tell.h"
 
 #define WASM_MAGIC "\0asm"
-#define LAYER_AT 6 /* the third and fourth byte of the version say what it is: 0 a module, 1 a component */
+#define LAYER_AT \
+    6 /* the third and fourth byte of the version say what it is: 0 a module, 1 a component */
 
 static int map_module(const uint8_t **ret_bytes, size_t *ret_len, struct err *err)
 {

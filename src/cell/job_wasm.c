@@ -22,7 +22,8 @@ struct job {
     uint32_t denials_told;
 };
 
-/* ---- before the guest -------------------------------------------------------------------------- */
+/* ---- before the guest --------------------------------------------------------------------------
+ */
 
 static int load_code(struct job *job, const struct plan *plan, struct err *err)
 {
@@ -93,19 +94,23 @@ static int check_exports(const struct job *job, struct err *err)
         if (!is_start || wasm_externtype_kind(type) != WASM_EXTERN_FUNC)
             continue;
         const wasm_functype_t *function = wasm_externtype_as_functype_const(type);
-        has_start = wasm_functype_params(function)->size == 0 &&
-                    wasm_functype_results(function)->size == 0;
+        has_start =
+            wasm_functype_params(function)->size == 0 && wasm_functype_results(function)->size == 0;
     }
     wasm_exporttype_vec_delete(&exports);
     if (has_start)
         return 0;
-    (void) err_set(err, ERR_NO_START, "the module exports no function `_start` without parameters and results");
-    return err_hint(err, "build it as a command (an executable with main), not as a library or reactor");
+    (void) err_set(err, ERR_NO_START,
+                   "the module exports no function `_start` without parameters and results");
+    return err_hint(err,
+                    "build it as a command (an executable with main), not as a library or reactor");
 }
 
-/* ---- the guest ---------------------------------------------------------------------------------- */
+/* ---- the guest ----------------------------------------------------------------------------------
+ */
 
-/* As the engine's trap codes are numbered; what is not listed comes from proposals that are switched off. */
+/* As the engine's trap codes are numbered; what is not listed comes from proposals that are
+ * switched off. */
 static const char *const trap_names[] = {
     [WASMTIME_TRAP_CODE_STACK_OVERFLOW] = "stack_overflow",
     [WASMTIME_TRAP_CODE_MEMORY_OUT_OF_BOUNDS] = "memory_out_of_bounds",
@@ -129,7 +134,8 @@ static void describe_trap(const wasm_trap_t *trap, struct tell_done *done)
     if (wasmtime_trap_code(trap, &code)) {
         if (code == WASMTIME_TRAP_CODE_OUT_OF_FUEL)
             done->kind = DONE_FUEL;
-        name = code < ARRAY_SIZE(trap_names) && trap_names[code] != NULL ? trap_names[code] : "trap";
+        name =
+            code < ARRAY_SIZE(trap_names) && trap_names[code] != NULL ? trap_names[code] : "trap";
     }
     strncpy(done->trap_code, name, sizeof(done->trap_code) - 1);
     engine_trap_text(trap, done->trap_message, sizeof(done->trap_message));
@@ -160,7 +166,8 @@ static int refuse_start(enum err_code code, const char *what, const char *unit, 
     return err_hint(err, "raise --%s", what);
 }
 
-/* An error that is no trap: the instance could not be made, by the limiter or by the host's memory. */
+/* An error that is no trap: the instance could not be made, by the limiter or by the host's memory.
+ */
 static int explain_failure(const struct job *job, wasmtime_error_t *error, struct err *err)
 {
     char text[256];
@@ -178,8 +185,8 @@ static int run_guest(struct job *job, struct tell_done *done, struct err *err)
     wasm_trap_t *trap = NULL;
     wasmtime_instance_t instance;
     wasmtime_extern_t start;
-    wasmtime_error_t *error = wasmtime_instance_new(job->context, job->module, job->imports, job->n_imports,
-                                                    &instance, &trap);
+    wasmtime_error_t *error = wasmtime_instance_new(job->context, job->module, job->imports,
+                                                    job->n_imports, &instance, &trap);
     if (error == NULL && trap == NULL) {
         if (!wasmtime_instance_export_get(job->context, &instance, "_start", 6, &start))
             return err_set(err, ERR_NO_START, "the export `_start` went away");
@@ -206,7 +213,8 @@ int cell_job(struct cell *cell, struct err *err)
         wasi_host_link(&job.host, job.context, job.module, &job.imports, &job.n_imports, err) < 0)
         return err_step(err, "load");
     if (plan->use_fuel) {
-        wasmtime_error_t *error = wasmtime_context_set_fuel(job.context, plan->limits.value[LIMIT_FUEL]);
+        wasmtime_error_t *error =
+            wasmtime_context_set_fuel(job.context, plan->limits.value[LIMIT_FUEL]);
         if (error != NULL) {
             (void) err_set(err, ERR_BACKEND, "cannot set the fuel");
             return err_step(err, "load");

@@ -26,13 +26,15 @@ struct ruleset_attr {
 #define SCOPE_ABSTRACT_SOCKET_AND_SIGNAL 3ULL
 
 #define READ_RIGHTS (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-/* No exec, no devices, no sockets, no FIFOs: a guest has no use for them, the host might fall for them. */
-#define WRITE_RIGHTS                                                                               \
-    (READ_RIGHTS | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                   \
-     LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |   \
+/* No exec, no devices, no sockets, no FIFOs: a guest has no use for them, the host might fall for
+ * them. */
+#define WRITE_RIGHTS                                                                             \
+    (READ_RIGHTS | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                 \
+     LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
      LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM)
 
-/* One row for each ABI that brought something: how many file rights it knows, how much of the attribute. */
+/* One row for each ABI that brought something: how many file rights it knows, how much of the
+ * attribute. */
 static const struct abi {
     uint32_t version;
     unsigned int fs_rights;
@@ -46,7 +48,8 @@ static const struct abi {
     {6, 16, sizeof(struct ruleset_attr)},                       /* abstract sockets, signals */
 };
 
-/* On the landlock rung it is the wall between the guest and the host's files, so truncate must be covered: ABI 3. */
+/* On the landlock rung it is the wall between the guest and the host's files, so truncate must be
+ * covered: ABI 3. */
 #define RUNG_MIN_ABI 3
 
 static const struct abi *find_abi(uint32_t version)
@@ -72,23 +75,24 @@ static int add_grant(int ruleset, int dir, const struct plan_grant *grant, uint6
 
 static int probe_version(const struct cell *cell, uint32_t *ret_version, struct err *err)
 {
-    long version =
-        syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 0) {
         (void) err_sys(err, ERR_WALL, "the kernel offers no Landlock");
         return err_hint(err, "boot a kernel of 5.13 or newer with `landlock` in its `lsm=` list");
     }
     if (cell->plan.isolation == ISOLATION_LANDLOCK && version < RUNG_MIN_ABI)
-        return err_set(err, ERR_WALL,
-                       "isolation 'landlock' needs Landlock ABI %d (kernel 6.2), this kernel has %ld",
-                       RUNG_MIN_ABI, version);
+        return err_set(
+            err, ERR_WALL,
+            "isolation 'landlock' needs Landlock ABI %d (kernel 6.2), this kernel has %ld",
+            RUNG_MIN_ABI, version);
     *ret_version = (uint32_t) version;
     return 0;
 }
 
 /*
- * Stops: reaching a file outside the grants through whatever the root step missed, TCP, abstract sockets and signals. It
- * mirrors the same view, so a mount bug or a leaked descriptor is not the last word.
+ * Stops: reaching a file outside the grants through whatever the root step missed, TCP, abstract
+ * sockets and signals. It mirrors the same view, so a mount bug or a leaked descriptor is not the
+ * last word.
  */
 int cell_enter_landlock(struct cell *cell, struct err *err)
 {
@@ -103,8 +107,7 @@ int cell_enter_landlock(struct cell *cell, struct err *err)
         .handled_access_net = NET_BIND_AND_CONNECT_TCP,
         .scoped = SCOPE_ABSTRACT_SOCKET_AND_SIGNAL,
     };
-    _cleanup_fd_ int ruleset =
-        (int) syscall(SYS_landlock_create_ruleset, &attr, abi->attr_size, 0);
+    _cleanup_fd_ int ruleset = (int) syscall(SYS_landlock_create_ruleset, &attr, abi->attr_size, 0);
     if (ruleset < 0)
         return err_sys(err, ERR_WALL, "cannot make a Landlock ruleset");
     for (size_t i = 0; i < cell->plan.n_grants; i++)

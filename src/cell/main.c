@@ -1,5 +1,6 @@
 /*
- * The program of every cell: read the plan, build the walls, do the job. Which job is a matter of linking.
+ * The program of every cell: read the plan, build the walls, do the job. Which job is a matter of
+ * linking.
  */
 #include <stddef.h>
 #include <sys/mman.h>
@@ -15,7 +16,8 @@ static int read_plan(struct plan *ret_plan, struct err *err)
 {
     struct stat st;
     if (fstat(CELL_FD_PLAN, &st) < 0)
-        return err_sys(err, ERR_BACKEND, "no plan on descriptor %d: this program is started by wasp only",
+        return err_sys(err, ERR_BACKEND,
+                       "no plan on descriptor %d: this program is started by wasp only",
                        CELL_FD_PLAN);
     if (st.st_size <= 0 || st.st_size > PACK_MAX_BYTES)
         return err_set(err, ERR_BACKEND, "a plan of %lld bytes", (long long) st.st_size);

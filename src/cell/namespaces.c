@@ -4,9 +4,10 @@
 #include "cell/cell.h"
 
 /*
- * Stops: seeing or signalling host processes, host sockets (abstract ones too), the host's network, its SysV objects.
- * The parent made all seven in the one clone3 that made us: it fails as a whole, so being alive in full isolation with pid 1 means that they
- * all stand. Only the pid can be checked from here without /proc, and a parent that forgot the flags would show in it.
+ * Stops: seeing or signalling host processes, host sockets (abstract ones too), the host's network,
+ * its SysV objects. The parent made all seven in the one clone3 that made us: it fails as a whole,
+ * so being alive in full isolation with pid 1 means that they all stand. Only the pid can be
+ * checked from here without /proc, and a parent that forgot the flags would show in it.
  */
 int cell_check_namespaces(struct cell *cell, struct err *err)
 {

@@ -7,7 +7,8 @@
 
 #include "cell/cell.h"
 
-/* The bounding set ends where the kernel says EINVAL: newer kernels have capabilities this build does not know. */
+/* The bounding set ends where the kernel says EINVAL: newer kernels have capabilities this build
+ * does not know. */
 static int empty_bounding_set(struct err *err)
 {
     for (int capability = 0; capability < 64; capability++) {
@@ -15,7 +16,8 @@ static int empty_bounding_set(struct err *err)
             continue;
         if (errno == EINVAL && capability > CAP_SETPCAP)
             return 0;
-        return err_sys(err, ERR_WALL, "cannot drop capability %d from the bounding set", capability);
+        return err_sys(err, ERR_WALL, "cannot drop capability %d from the bounding set",
+                       capability);
     }
     return 0;
 }
@@ -32,16 +34,18 @@ static int empty_capability_sets(struct err *err)
 }
 
 /*
- * Stops: everything a capability or a set-uid file could give back, now or after some exec. An ordinary caller on the
- * landlock rung has no CAP_SETPCAP and nothing to drop: there no_new_privs alone keeps the sets empty.
+ * Stops: everything a capability or a set-uid file could give back, now or after some exec. An
+ * ordinary caller on the landlock rung has no CAP_SETPCAP and nothing to drop: there no_new_privs
+ * alone keeps the sets empty.
  */
 int cell_drop_privileges(struct cell *cell, struct err *err)
 {
-    bool may_drop = prctl(PR_CAPBSET_READ, CAP_SETPCAP, 0, 0, 0) == 1 &&
-                    prctl(PR_SET_SECUREBITS,
-                          SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-                              SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
-                              SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) == 0;
+    bool may_drop =
+        prctl(PR_CAPBSET_READ, CAP_SETPCAP, 0, 0, 0) == 1 &&
+        prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                     SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                                     SECBIT_NO_CAP_AMBIENT_RAISE |
+                                     SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED) == 0;
     if (!may_drop && cell->plan.identity != IDENTITY_CALLER)
         return err_sys(err, ERR_WALL, "cannot lock the secure bits");
     if (may_drop && empty_bounding_set(err) < 0)

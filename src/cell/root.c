@@ -9,9 +9,10 @@
 #include "cell/cell.h"
 
 /*
- * Stops: a grant that was swapped between the parent's look and ours (CVE-2021-30465), and a directory descriptor that still
- * lies in the host's mount, from which `..` leads to the host's /etc. The parent recorded device and inode; what the path
- * means now, in our own mount namespace, must be the same directory.
+ * Stops: a grant that was swapped between the parent's look and ours (CVE-2021-30465), and a
+ * directory descriptor that still lies in the host's mount, from which `..` leads to the host's
+ * /etc. The parent recorded device and inode; what the path means now, in our own mount namespace,
+ * must be the same directory.
  */
 static int clone_grant(const struct plan_grant *grant, int *ret_fd, struct err *err)
 {
@@ -22,7 +23,8 @@ static int clone_grant(const struct plan_grant *grant, int *ret_fd, struct err *
     if (fstat(dir, &st) < 0)
         return err_sys(err, ERR_HOST, "cannot stat the granted directory '%s'", grant->host);
     if (st.st_dev != grant->dev || st.st_ino != grant->ino)
-        return err_set(err, ERR_DENIED, "the granted directory '%s' was replaced while the run started",
+        return err_set(err, ERR_DENIED,
+                       "the granted directory '%s' was replaced while the run started",
                        grant->host);
     return mount_detach(dir, grant->host, grant->access == ACCESS_RO, -1, ret_fd, err);
 }
@@ -44,9 +46,9 @@ static int make_empty_mount(int *ret_fd, struct err *err)
     if (syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "mode", "0555", 0) < 0 ||
         syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
         return err_sys(err, ERR_WALL, "cannot configure the empty root");
-    int fd = (int) syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC,
-                           MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-                               MOUNT_ATTR_NOEXEC);
+    int fd =
+        (int) syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC,
+                      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
     if (fd < 0)
         return err_sys(err, ERR_WALL, "cannot mount the empty root");
     *ret_fd = fd;
@@ -54,8 +56,9 @@ static int make_empty_mount(int *ret_fd, struct err *err)
 }
 
 /*
- * Stops: every path of the host. The old root is not hidden under the new one but detached: after this there is no mount of the
- * host left in the namespace. Our copies of the host's mounts are slaves (a new user namespace makes them so), so the host never sees it.
+ * Stops: every path of the host. The old root is not hidden under the new one but detached: after
+ * this there is no mount of the host left in the namespace. Our copies of the host's mounts are
+ * slaves (a new user namespace makes them so), so the host never sees it.
  */
 static int leave_host_root(int empty, struct err *err)
 {

@@ -6,14 +6,15 @@ struct step {
 };
 
 /*
- * The order is the design. Each wall is built while the calls that it needs are still allowed, and none may be left
- * out: what cannot be built ends the run.
+ * The order is the design. Each wall is built while the calls that it needs are still allowed, and
+ * none may be left out: what cannot be built ends the run.
  */
 static const struct step steps[] = {
-    {"descriptors", cell_check_descriptors}, /* a leaked fd is a hole that no later wall can close */
-    {"identity", cell_take_identity},        /* before anything of the host is touched as its root */
-    {"namespaces", cell_check_namespaces},   /* made at birth by the parent; here they are counted */
-    {"root", cell_enter_root},               /* grants become detached mounts, the host's tree goes away */
+    {"descriptors",
+     cell_check_descriptors},              /* a leaked fd is a hole that no later wall can close */
+    {"identity", cell_take_identity},      /* before anything of the host is touched as its root */
+    {"namespaces", cell_check_namespaces}, /* made at birth by the parent; here they are counted */
+    {"root", cell_enter_root}, /* grants become detached mounts, the host's tree goes away */
     {"limits", cell_set_limits},
     {"privileges", cell_drop_privileges}, /* after mounts and identity, which need them */
     {"landlock", cell_enter_landlock},    /* mirrors the root, should the root leak */

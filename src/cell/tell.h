@@ -1,5 +1,6 @@
 /*
- * tell: talking to the parent, see plan/tell.h. A parent that is gone cannot be told, and we die with it anyway.
+ * tell: talking to the parent, see plan/tell.h. A parent that is gone cannot be told, and we die
+ * with it anyway.
  */
 #pragma once
 

@@ -86,7 +86,8 @@ static void bind_function(struct binding *binding, wasmtime_context_t *context,
     wasm_functype_delete(signature);
 }
 
-/* A name out of the module as a C string in text; what does not fit or holds a NUL cannot be one of ours. */
+/* A name out of the module as a C string in text; what does not fit or holds a NUL cannot be one of
+ * ours. */
 static const char *copy_name(const wasm_name_t *name, char *text, size_t size)
 {
     size_t len = name->size < size - 1 ? name->size : size - 1;
@@ -100,12 +101,14 @@ static int refuse_imports(const struct buf *unknown, size_t count, struct err *e
 {
     (void) err_set(err, ERR_IMPORTS, "the module imports %zu name%s that wasp does not offer: %s",
                    count, count == 1 ? "" : "s", unknown->data);
-    return err_hint(err, "wasp offers the functions of wasi_snapshot_preview1 and wasi_unstable; build the "
-                         "module for wasm32-wasi (WASI preview 1)");
+    return err_hint(
+        err, "wasp offers the functions of wasi_snapshot_preview1 and wasi_unstable; build the "
+             "module for wasm32-wasi (WASI preview 1)");
 }
 
-int wasi_host_link(struct wasi_host *host, wasmtime_context_t *context, const wasmtime_module_t *module,
-                   wasmtime_extern_t **ret_imports, size_t *ret_count, struct err *err)
+int wasi_host_link(struct wasi_host *host, wasmtime_context_t *context,
+                   const wasmtime_module_t *module, wasmtime_extern_t **ret_imports,
+                   size_t *ret_count, struct err *err)
 {
     wasm_importtype_vec_t types;
     wasmtime_module_imports(module, &types);

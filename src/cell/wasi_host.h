@@ -1,5 +1,6 @@
 /*
- * wasi_host: puts our WASI behind the imports of a module. Between engine and wasi/, which know nothing of each other.
+ * wasi_host: puts our WASI behind the imports of a module. Between engine and wasi/, which know
+ * nothing of each other.
  */
 #pragma once
 
@@ -13,8 +14,10 @@ struct wasi_host {
 };
 
 /*
- * Makes one function for each import of the module, in order. Returns 0 and an array of *ret_count that lives until the
- * process ends, or -1 and *err (ERR_IMPORTS) with the names of what wasp does not offer. host must outlive the store.
+ * Makes one function for each import of the module, in order. Returns 0 and an array of *ret_count
+ * that lives until the process ends, or -1 and *err (ERR_IMPORTS) with the names of what wasp does
+ * not offer. host must outlive the store.
  */
-int wasi_host_link(struct wasi_host *host, wasmtime_context_t *context, const wasmtime_module_t *module,
-                   wasmtime_extern_t **ret_imports, size_t *ret_count, struct err *err);
+int wasi_host_link(struct wasi_host *host, wasmtime_context_t *context,
+                   const wasmtime_module_t *module, wasmtime_extern_t **ret_imports,
+                   size_t *ret_count, struct err *err);

@@ -1,7 +1,6 @@
 /*
  * schema: the published shapes, embedded at build time from schemas/.
  */
-
 #include "base/cleanup.h"
 #include "front/page.h"
 #include "front/verb.h"

@@ -1,7 +1,6 @@
 /*
  * version: which wasp, and which engine it was built with.
  */
-
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "front/page.h"

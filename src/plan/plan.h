@@ -1,5 +1,6 @@
 /*
- * plan: fully resolved and immutable. It crosses to the cell in a sealed memfd (pack.h); the cell interprets nothing.
+ * plan: fully resolved and immutable. It crosses to the cell in a sealed memfd (pack.h); the cell
+ * interprets nothing.
  */
 #pragma once
 
@@ -14,9 +15,9 @@ enum plan_job { JOB_WASM, JOB_COMPILE };
 
 /* Whose rights the cell has. */
 enum identity {
-    IDENTITY_USER,   /* a user namespace that maps the caller alone; grants are cloned inside the cell */
-    IDENTITY_RANGE,  /* started by root: a uid of its own for this run; grants come as idmapped clones */
-    IDENTITY_CALLER, /* no user namespace (the landlock rung): the caller's own uid, without capabilities */
+    IDENTITY_USER,   /* a user namespace that maps the caller alone; the cell clones the grants */
+    IDENTITY_RANGE,  /* started by root: a uid of this run alone; grants are idmapped clones */
+    IDENTITY_CALLER, /* the landlock rung: no user namespace, the caller without capabilities */
 };
 
 /* What the cell's process finds open when it starts. Grants follow, in the order of the plan. */
@@ -24,9 +25,9 @@ enum cell_fd {
     CELL_FD_STDIN = 0,
     CELL_FD_STDOUT = 1, /* guest's stream; for JOB_COMPILE where the code goes */
     CELL_FD_STDERR = 2,
-    CELL_FD_PLAN = 3,   /* sealed memfd */
-    CELL_FD_TELL = 4,   /* SOCK_SEQPACKET to the parent */
-    CELL_FD_CODE = 5,   /* JOB_WASM: the .cwasm; JOB_COMPILE: the module in a sealed memfd */
+    CELL_FD_PLAN = 3, /* sealed memfd */
+    CELL_FD_TELL = 4, /* SOCK_SEQPACKET to the parent */
+    CELL_FD_CODE = 5, /* JOB_WASM: the .cwasm; JOB_COMPILE: the module in a sealed memfd */
     CELL_FD_GRANTS = 6
 };
 
@@ -34,8 +35,8 @@ enum cell_fd {
 #define CELL_UID 1000
 
 struct plan_grant {
-    const char *host;     /* IDENTITY_USER: the cell reopens it by this path and compares dev and ino */
-    const char *guest;    /* first name */
+    const char *host;  /* IDENTITY_USER: the cell reopens it and compares dev and ino */
+    const char *guest; /* first name */
     bool also_dot;
     enum access access;
     uint64_t dev, ino;
@@ -45,13 +46,13 @@ struct plan {
     enum plan_job job;
     enum isolation isolation;
     enum identity identity;
-    uint32_t uid, gid;          /* inside the cell */
+    uint32_t uid, gid; /* inside the cell */
     struct limits limits;
-    uint64_t deadline_ns;       /* CLOCK_MONOTONIC; every wait in the cell ends by then. UINT64_MAX: none */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC; no wait lasts longer. UINT64_MAX: none */
     bool use_fuel;
     bool pulley;
-    uint32_t without;           /* test build only: bits of walls to leave out, see cell/steps.h; else 0 */
-    const char **args;          /* argv of the guest, argv[0] first; NULL-terminated */
+    uint32_t without;  /* test build only: bits of walls to leave out, see cell/steps.h; else 0 */
+    const char **args; /* argv of the guest, argv[0] first; NULL-terminated */
     size_t n_args;
     const char **env;
     size_t n_env;

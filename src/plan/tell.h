@@ -1,8 +1,9 @@
 /*
  * tell: what a cell says to its parent, one datagram each, over CELL_FD_TELL.
  *
- * Before the job starts the cell is our own code and is believed. From TELL_READY on it may have been taken over by the guest: it can
- * lie about its own run, so the parent takes at most one TELL_DONE, at most TELL_MAX_DENIALS denials, and checks each length and number.
+ * Before the job starts the cell is our own code and is believed. From TELL_READY on it may have
+ * been taken over by the guest: it can lie about its own run, so the parent takes at most one
+ * TELL_DONE, at most TELL_MAX_DENIALS denials, and checks each length and number.
  */
 #pragma once
 
@@ -19,7 +20,8 @@ enum tell_kind {
 
 #define TELL_MAX_DENIALS 64
 
-enum tell_wall { /* bits of tell_ready.walls; names in report/ */
+/* Bits of tell_ready.walls; names in report/. */
+enum tell_wall {
     WALL_USER_NAMESPACE = 1 << 0,
     WALL_MOUNT_NAMESPACE = 1 << 1,
     WALL_PID_NAMESPACE = 1 << 2,
@@ -41,15 +43,22 @@ struct tell_ready {
     uint32_t landlock_abi;
 };
 
+/* What tell_denial.rule may be; report/ knows what to advise for each. */
+#define RULE_OUTSIDE "outside-grant"
+#define RULE_READ_ONLY "read-only"
+#define RULE_SPECIAL "special-file"
+#define RULE_ABSOLUTE_LINK "absolute-link"
+
 struct tell_denial {
-    char action[24];   /* "path_open" */
-    char target[256];  /* the guest's path, cut and made printable */
-    char rule[48];     /* "outside-grant", "read-only", … */
+    char action[24];  /* "path_open" */
+    char target[256]; /* the guest's path, cut and made printable */
+    char rule[48];    /* "outside-grant", "read-only", … */
 };
 
 enum done_kind { DONE_RETURNED = 1, DONE_EXITED, DONE_TRAPPED, DONE_FUEL };
 
-enum hit { /* bits of tell_done.limits_hit */
+/* Bits of tell_done.limits_hit. */
+enum hit {
     HIT_MEMORY = 1 << 0,
     HIT_TABLE = 1 << 1,
     HIT_DISK = 1 << 2,
@@ -58,15 +67,15 @@ enum hit { /* bits of tell_done.limits_hit */
 };
 
 struct tell_done {
-    uint32_t kind;          /* enum done_kind */
-    uint32_t exit_code;     /* DONE_EXITED */
-    uint32_t limits_hit;    /* enum hit */
-    uint32_t denials;       /* how many there were in all, told or not */
+    uint32_t kind;       /* enum done_kind */
+    uint32_t exit_code;  /* DONE_EXITED */
+    uint32_t limits_hit; /* enum hit */
+    uint32_t denials;    /* how many there were in all, told or not */
     uint64_t fuel_used;
     uint64_t memory_peak_bytes;
     uint64_t bytes_written; /* to files */
     uint64_t files_made;
-    char trap_code[32];     /* DONE_TRAPPED: "stack_overflow", "unreachable", … */
+    char trap_code[32]; /* DONE_TRAPPED: "stack_overflow", "unreachable", … */
     char trap_message[256];
 };
 

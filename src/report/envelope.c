@@ -49,10 +49,10 @@ static const struct rule_hint {
     const char *rule;
     const char *hint;
 } rule_hints[] = {
-    {"outside-grant", "grant the directory that holds it with --allow-dir"},
-    {"read-only", "grant its directory for writing: --allow-dir HOST::GUEST:rw"},
-    {"absolute-link", "make the link's target relative"},
-    {"special-file", "use a regular file or a directory"},
+    {RULE_OUTSIDE, "grant the directory that holds it with --allow-dir"},
+    {RULE_READ_ONLY, "grant its directory for writing: --allow-dir HOST::GUEST:rw"},
+    {RULE_ABSOLUTE_LINK, "make the link's target relative"},
+    {RULE_SPECIAL, "use a regular file or a directory"},
 };
 
 /*

@@ -16,23 +16,26 @@
 #include "run/folder.h"
 #include "run/seal.h"
 
-/* Changes whenever old entries must not be used any more: engine version, our settings of it, the format. */
+/* Changes whenever old entries must not be used any more: engine version, our settings of it, the
+ * format. */
 #define CACHE_GENERATION "wasp-code-1 wasmtime-" WASP_ENGINE_VERSION
 #define NAME_SIZE (DIGEST_HEX + 8)
 /* A hit is noted in the seal's time stamp for the eviction's sake, not more often than this. */
 #define TOUCH_NS (3600 * NS_PER_S)
 
-/* ---- folders and the key ---------------------------------------------------------------------------- */
+/* ---- folders and the key
+ * ---------------------------------------------------------------------------- */
 
 /*
- * Two first runs at once take turns on the new file's lock, and the second finds the key there. A run that is killed in between leaves
- * the new file, which the next first run takes up.
+ * Two first runs at once take turns on the new file's lock, and the second finds the key there. A
+ * run that is killed in between leaves the new file, which the next first run takes up.
  */
 static int create_key(int state, struct err *err)
 {
     uint8_t key[DIGEST_KEY_BYTES];
     struct stat st;
-    _cleanup_fd_ int fd = openat(state, "cache.key.new", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    _cleanup_fd_ int fd =
+        openat(state, "cache.key.new", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || flock(fd, LOCK_EX) < 0)
         return err_sys(err, ERR_HOST, "cannot write in the state folder");
     if (fstatat(state, "cache.key", &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -50,7 +53,8 @@ static int create_key(int state, struct err *err)
 static int read_key(int state, uint8_t key[DIGEST_KEY_BYTES], struct err *err)
 {
     struct stat st;
-    _cleanup_fd_ int fd = openat(state, "cache.key", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    _cleanup_fd_ int fd =
+        openat(state, "cache.key", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
         if (create_key(state, err) < 0)
             return -1;
@@ -60,7 +64,9 @@ static int read_key(int state, uint8_t key[DIGEST_KEY_BYTES], struct err *err)
         return err_sys(err, ERR_HOST, "cannot open the cache's key");
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0 ||
         fd_read_full(fd, key, DIGEST_KEY_BYTES) != DIGEST_KEY_BYTES)
-        return err_set(err, ERR_HOST, "the cache's key 'cache.key' in the state folder is damaged or open to others");
+        return err_set(
+            err, ERR_HOST,
+            "the cache's key 'cache.key' in the state folder is damaged or open to others");
     return 0;
 }
 
@@ -69,9 +75,11 @@ static int open_folders(const struct places *places, struct cache *cache, struct
     _cleanup_fd_ int state = -1, root = -1, code = -1, memo = -1, temp = -1;
     struct statvfs fs;
     if (places->cache_dir == NULL || places->state_dir == NULL)
-        return err_set(err, ERR_HOST, "no HOME, no XDG_CACHE_HOME and XDG_STATE_HOME: nowhere to keep code");
+        return err_set(err, ERR_HOST,
+                       "no HOME, no XDG_CACHE_HOME and XDG_STATE_HOME: nowhere to keep code");
     if (folder_open(places->state_dir, &state, err) < 0 || read_key(state, cache->key, err) < 0 ||
-        folder_open(places->cache_dir, &root, err) < 0 || folder_open_in(root, "code", &code, err) < 0 ||
+        folder_open(places->cache_dir, &root, err) < 0 ||
+        folder_open_in(root, "code", &code, err) < 0 ||
         folder_open_in(root, "memo", &memo, err) < 0 || folder_open_in(root, "tmp", &temp, err) < 0)
         return -1;
     if (fstatvfs(code, &fs) < 0)
@@ -85,7 +93,8 @@ static int open_folders(const struct places *places, struct cache *cache, struct
 
 int cache_open(const struct places *places, struct cache *ret_cache, struct err *err)
 {
-    *ret_cache = (struct cache){.code = -1, .memo = -1, .temp = -1, .max_bytes = places->cache_max_bytes};
+    *ret_cache =
+        (struct cache){.code = -1, .memo = -1, .temp = -1, .max_bytes = places->cache_max_bytes};
     return open_folders(places, ret_cache, err);
 }
 
@@ -98,15 +107,17 @@ void cache_release(struct cache *cache)
     wipe_bytes(cache->key, sizeof(cache->key));
 }
 
-/* ---- code --------------------------------------------------------------------------------------------- */
+/* ---- code
+ * --------------------------------------------------------------------------------------------- */
 
-void cache_key(const struct digest *module, const struct cache_settings *settings, struct digest *ret_key)
+void cache_key(const struct digest *module, const struct cache_settings *settings,
+               struct digest *ret_key)
 {
     struct sha256 sha;
     char text[128];
     sha256_init(&sha);
-    int len = snprintf(text, sizeof(text), "%s fuel=%d pulley=%d\n", CACHE_GENERATION, settings->use_fuel,
-                       settings->pulley);
+    int len = snprintf(text, sizeof(text), "%s fuel=%d pulley=%d\n", CACHE_GENERATION,
+                       settings->use_fuel, settings->pulley);
     sha256_add(&sha, text, (size_t) len);
     sha256_add(&sha, module->bytes, sizeof(module->bytes));
     struct cpu_features cpu;
@@ -137,7 +148,8 @@ static int mac_file(const struct cache *cache, int fd, struct digest *ret_mac)
     return n < 0 ? -1 : 0;
 }
 
-static int write_seal(const struct cache *cache, const struct digest *key, int fd, const struct digest *mac)
+static int write_seal(const struct cache *cache, const struct digest *key, int fd,
+                      const struct digest *mac)
 {
     char name[NAME_SIZE];
     struct stat st;
@@ -149,8 +161,10 @@ static int write_seal(const struct cache *cache, const struct digest *key, int f
     return seal_write(cache->temp, cache->code, name, &seal);
 }
 
-/* Reads all of it where the seal does not speak of this very file at rest, and then seals it anew. */
-static bool is_genuine(const struct cache *cache, const struct digest *key, int fd, const struct stat *st)
+/* Reads all of it where the seal does not speak of this very file at rest, and then seals it anew.
+ */
+static bool is_genuine(const struct cache *cache, const struct digest *key, int fd,
+                       const struct stat *st)
 {
     char name[NAME_SIZE];
     struct seal seal;
@@ -174,7 +188,8 @@ static void note_use(const struct cache *cache, const struct digest *key)
     name_entry(key, ".seal", name);
     if (fstatat(cache->code, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         (uint64_t) st.st_mtim.tv_sec * NS_PER_S + TOUCH_NS < clock_realtime_ns())
-        (void) utimensat(cache->code, name, NULL, AT_SYMLINK_NOFOLLOW); /* eviction is less fair without it */
+        (void) utimensat(cache->code, name, NULL,
+                         AT_SYMLINK_NOFOLLOW); /* eviction is less fair without it */
 }
 
 /* Copies all of a file; with mac, over the same bytes that are written. */
@@ -191,7 +206,8 @@ static int copy_file(int from, int to, struct mac *mac)
     return n < 0 ? -1 : 0;
 }
 
-/* Code must be mapped executable: where the cache's file system does not allow that, it runs out of memory instead. */
+/* Code must be mapped executable: where the cache's file system does not allow that, it runs out of
+ * memory instead. */
 static int copy_to_memory(int from)
 {
     struct err err;
@@ -266,7 +282,8 @@ void cache_forget(const struct cache *cache, const struct digest *key)
     if (cache->code < 0)
         return;
     name_entry(key, ".seal", name);
-    (void) unlinkat(cache->code, name, 0); /* if this fails the entry is written anew all the same */
+    (void) unlinkat(cache->code, name,
+                    0); /* if this fails the entry is written anew all the same */
 }
 
 int cache_sweep(const struct cache *cache)
@@ -274,7 +291,8 @@ int cache_sweep(const struct cache *cache)
     return cache->temp < 0 ? 0 : temp_sweep(cache->temp);
 }
 
-/* ---- digests of modules ----------------------------------------------------------------------------------- */
+/* ---- digests of modules
+ * ----------------------------------------------------------------------------------- */
 
 /* A file is remembered under its device and inode. */
 static void name_memo(const struct stat *st, char ret_name[NAME_SIZE], struct digest *ret_subject)
@@ -312,5 +330,6 @@ void cache_remember(const struct cache *cache, const struct stat *st, const stru
     name_memo(st, name, &subject);
     seal_make(&seal, cache->key, st, digest, &subject);
     if (seal.at_rest == 1)
-        (void) seal_write(cache->temp, cache->memo, name, &seal); /* only saves the next run the hashing */
+        (void) seal_write(cache->temp, cache->memo, name,
+                          &seal); /* only saves the next run the hashing */
 }

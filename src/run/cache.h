@@ -4,11 +4,13 @@
  *   CACHE/code/KEY.cwasm   native code as wasp-compile wrote it
  *   CACHE/code/KEY.seal    its MAC, and the identity of the file that was checked against it
  *   CACHE/memo/ID          digest of a module file, by the file's identity
- *   CACHE/tmp/             files that are being written; what a killed run left there is swept by the next one
- *   STATE/cache.key        the key of the MACs: who can write the cache but not read the state forges nothing
+ *   CACHE/tmp/             files that are being written; the next run sweeps what a killed one left
+ *   STATE/cache.key        the key of the MACs: who can write the cache, but not read the state,
+ *                          forges nothing
  *
- * KEY is a digest of the module's digest, the engine's version and settings and the CPU. Everything read here is doubted: what does not carry our MAC
- * is as if it were not there. A run without a usable cache is slower and says so; it does not fail.
+ * KEY is a digest of the module's digest, the engine's version and settings and the CPU. Everything
+ * read here is doubted: what does not carry our MAC is as if it were not there. A run without a
+ * usable cache is slower and says so; it does not fail.
  */
 #pragma once
 
@@ -21,7 +23,7 @@
 #include "run/run.h"
 
 struct cache {
-    int code;   /* folder; -1: no cache */
+    int code; /* folder; -1: no cache */
     int memo;
     int temp;
     bool no_exec; /* its file system maps nothing executable */
@@ -39,14 +41,16 @@ struct cache_settings {
 int cache_open(const struct places *places, struct cache *ret_cache, struct err *err);
 void cache_release(struct cache *cache);
 
-void cache_key(const struct digest *module, const struct cache_settings *settings, struct digest *ret_key);
+void cache_key(const struct digest *module, const struct cache_settings *settings,
+               struct digest *ret_key);
 /* A descriptor of checked code, or -1 if there is none that can be trusted. */
 int cache_find(const struct cache *cache, const struct digest *key);
 
 /* A memfd for code that is being compiled, and closing it for changes: then it can go to a cell. */
 int cache_begin(int *ret_fd, struct err *err);
 int cache_close(int fd, struct err *err);
-/* Keeps a copy of the code under that key and makes room for it. 0, or -1 and *err: the code is good to run all the same. */
+/* Keeps a copy of the code under that key and makes room for it. 0, or -1 and *err: the code is
+ * good to run all the same. */
 int cache_keep(const struct cache *cache, const struct digest *key, int code, struct err *err);
 /* Forgets an entry that turned out not to load. */
 void cache_forget(const struct cache *cache, const struct digest *key);

@@ -11,7 +11,8 @@
 #include "run/pipes.h"
 #include "run/supervise.h"
 
-/* Compiling is ours, not the guest's: it has limits of its own. CPython's 26 MB take 8 s of CPU time and 0.7 GiB. */
+/* Compiling is ours, not the guest's: it has limits of its own. CPython's 26 MB take 8 s of CPU
+ * time and 0.7 GiB. */
 #define COMPILE_MEMORY_BYTES (4ULL << 30)
 #define COMPILE_CODE_BYTES (2ULL << 30)
 #define COMPILE_CHATTER_BYTES 4096
@@ -23,7 +24,8 @@ static unsigned int count_cpus(void)
     return n > 0 ? (unsigned int) n : 1;
 }
 
-static void make_plan(const struct request *request, const struct grants *identity, uint64_t now, struct plan *ret_plan)
+static void make_plan(const struct request *request, const struct grants *identity, uint64_t now,
+                      struct plan *ret_plan)
 {
     uint64_t wall = request->limits.value[LIMIT_COMPILE];
     unsigned int cpus = count_cpus();
@@ -45,14 +47,16 @@ static void make_plan(const struct request *request, const struct grants *identi
 
 static int refuse_slow(const struct request *request, struct err *err)
 {
-    (void) err_set(err, ERR_COMPILE_LIMIT, "compiling the module took longer than its limit of %llu ms",
+    (void) err_set(err, ERR_COMPILE_LIMIT,
+                   "compiling the module took longer than its limit of %llu ms",
                    (unsigned long long) (request->limits.value[LIMIT_COMPILE] / NS_PER_MS));
     (void) err_hint(err, "raise --compile-timeout");
     return err_step(err, "compile");
 }
 
 /* What the compiler's end means. Only a cell that said it was done, and went, made code. */
-static int judge(const struct request *request, const struct watch *watch, int *ret_signal, struct err *err)
+static int judge(const struct request *request, const struct watch *watch, int *ret_signal,
+                 struct err *err)
 {
     switch (watch->ended) {
     case ENDED_WALL:
@@ -60,7 +64,8 @@ static int judge(const struct request *request, const struct watch *watch, int *
         return refuse_slow(request, err);
     case ENDED_SIGNAL:
         *ret_signal = watch->signal;
-        return err_set(err, ERR_HOST, "cancelled by signal %d while the module was compiled", watch->signal);
+        return err_set(err, ERR_HOST, "cancelled by signal %d while the module was compiled",
+                       watch->signal);
     case ENDED_OUTPUT:
         if (watch->out.sink_errno == EFBIG)
             return err_set(err, ERR_COMPILE_LIMIT, "the module's code is larger than wasp takes");
@@ -76,17 +81,18 @@ static int judge(const struct request *request, const struct watch *watch, int *
     if (watch->done_heard && WIFEXITED(watch->status) && WEXITSTATUS(watch->status) == 0)
         return 0;
     if (WIFSIGNALED(watch->status) && watch->ready_heard)
-        (void) err_set(err, ERR_COMPILE_LIMIT,
-                       "the compiler died of signal %d: the module needs more than %llu MiB to compile, or "
-                       "breaks the compiler",
-                       WTERMSIG(watch->status), COMPILE_MEMORY_BYTES >> 20);
+        (void) err_set(
+            err, ERR_COMPILE_LIMIT,
+            "the compiler died of signal %d: the module needs more than %llu MiB to compile, or "
+            "breaks the compiler",
+            WTERMSIG(watch->status), COMPILE_MEMORY_BYTES >> 20);
     else
         (void) err_set(err, ERR_BACKEND, "the compiler ended without an answer");
     return err_step(err, "compile");
 }
 
-static int watch_compiler(const struct spawn *spawn, struct pipes *pipes, int code, struct arena *arena,
-                          struct watch *watch, struct err *err)
+static int watch_compiler(const struct spawn *spawn, struct pipes *pipes, int code,
+                          struct arena *arena, struct watch *watch, struct err *err)
 {
     struct child child;
     if (child_spawn(spawn, &child, err) < 0)
@@ -107,9 +113,9 @@ static int watch_compiler(const struct spawn *spawn, struct pipes *pipes, int co
     return rc;
 }
 
-int compile_module(const struct request *request, const struct places *places, const struct grants *identity,
-                   struct module *module, struct arena *arena, int *ret_code, uint64_t *ret_ns,
-                   int *ret_signal, struct err *err)
+int compile_module(const struct request *request, const struct places *places,
+                   const struct grants *identity, struct module *module, struct arena *arena,
+                   int *ret_code, uint64_t *ret_ns, int *ret_signal, struct err *err)
 {
     _cleanup_fd_ int code = -1;
     _cleanup_(pipes_release) struct pipes pipes;

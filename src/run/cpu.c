@@ -6,8 +6,9 @@
 #include <sys/platform/x86.h>
 
 /*
- * The feature leaves as the C library read them when it started: asking the processor again would cost an exit to the
- * hypervisor each time. Of leaf 1 only ECX and EDX, EBX has the number of the core in it.
+ * The feature leaves as the C library read them when it started: asking the processor again would
+ * cost an exit to the hypervisor each time. Of leaf 1 only ECX and EDX, EBX has the number of the
+ * core in it.
  */
 void cpu_features(struct cpu_features *ret_features)
 {

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 struct cpu_features {
-    uint32_t words[16]; /* opaque: equal words, equal features; zero where there is nothing to say */
+    uint32_t
+        words[16]; /* opaque: equal words, equal features; zero where there is nothing to say */
 };
 
 void cpu_features(struct cpu_features *ret_features);

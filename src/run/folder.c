@@ -67,13 +67,15 @@ int folder_open_in(int parent, const char *name, int *ret_fd, struct err *err)
     return 0;
 }
 
-/* ---- temporary files ---------------------------------------------------------------------------- */
+/* ---- temporary files ----------------------------------------------------------------------------
+ */
 
 int temp_create(int folder, struct temp_file *ret_file)
 {
     uint64_t random;
     random_bytes(&random, sizeof(random));
-    (void) snprintf(ret_file->name, sizeof(ret_file->name), "%016llx", (unsigned long long) random); /* fits */
+    (void) snprintf(ret_file->name, sizeof(ret_file->name), "%016llx",
+                    (unsigned long long) random); /* fits */
     ret_file->folder = folder;
     ret_file->fd = openat(folder, ret_file->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (ret_file->fd < 0)

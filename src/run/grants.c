@@ -11,7 +11,8 @@
 #include "run/identity.h"
 #include "run/own.h"
 
-static int open_dir(const struct request_dir *dir, int *ret_fd, struct stat *ret_stat, struct err *err)
+static int open_dir(const struct request_dir *dir, int *ret_fd, struct stat *ret_stat,
+                    struct err *err)
 {
     /* the owner's own symlink at the root of a grant is followed, this once */
     _cleanup_fd_ int fd = open(dir->host, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -25,8 +26,8 @@ static int open_dir(const struct request_dir *dir, int *ret_fd, struct stat *ret
 }
 
 /* How the directory reaches the cell. */
-static int hand_over(struct grants *grants, struct identity_maps *maps, int *fd, const struct stat *st,
-                     const struct request_dir *dir, struct err *err)
+static int hand_over(struct grants *grants, struct identity_maps *maps, int *fd,
+                     const struct stat *st, const struct request_dir *dir, struct err *err)
 {
     int user_namespace, clone;
     switch (grants->identity) {
@@ -45,8 +46,8 @@ static int hand_over(struct grants *grants, struct identity_maps *maps, int *fd,
     return 0;
 }
 
-static int open_grants(const struct request *request, const struct own *own, struct identity_maps *maps,
-                       struct grants *grants, struct err *err)
+static int open_grants(const struct request *request, const struct own *own,
+                       struct identity_maps *maps, struct grants *grants, struct err *err)
 {
     for (size_t i = 0; i < request->n_dirs; i++) {
         const struct request_dir *dir = &request->dirs[i];

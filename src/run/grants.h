@@ -10,16 +10,17 @@
 struct grants {
     struct plan_grant *planned; /* in the arena; for struct plan */
     size_t count;
-    int fds[REQUEST_MAX_DIRS];  /* what goes to the cell; none (n_fds 0) where the cell opens them itself */
+    int fds[REQUEST_MAX_DIRS]; /* what goes to the cell; none (n_fds 0) where the cell opens them
+                                  itself */
     size_t n_fds;
     enum identity identity;
-    uint32_t host_uid;          /* IDENTITY_RANGE */
-    int uid_lock;               /* holds the uid for this run; -1 otherwise */
+    uint32_t host_uid; /* IDENTITY_RANGE */
+    int uid_lock;      /* holds the uid for this run; -1 otherwise */
 };
 
 /*
- * Opens each directory, refuses what must not be granted, decides the identity and, for runs started by root, makes the
- * idmapped clones. 0, or -1 and *err; grants_release in both cases.
+ * Opens each directory, refuses what must not be granted, decides the identity and, for runs
+ * started by root, makes the idmapped clones. 0, or -1 and *err; grants_release in both cases.
  */
 int grants_open(const struct request *request, const struct places *places, struct arena *arena,
                 struct grants *ret_grants, struct err *err);

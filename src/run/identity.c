@@ -18,7 +18,8 @@
 
 #define LOCK_TRIES 64
 
-/* Root of the first user namespace has the identity map over everything; root of any other is somebody's ordinary user. */
+/* Root of the first user namespace has the identity map over everything; root of any other is
+ * somebody's ordinary user. */
 static bool is_host_root(void)
 {
     char map[64];
@@ -64,8 +65,9 @@ static int take_uid(const struct places *places, uint32_t *ret_uid, int *ret_loc
     return err_hint(err, "widen WASP_UID_RANGE");
 }
 
-int identity_choose(enum isolation isolation, const struct places *places, enum identity *ret_identity,
-                    uint32_t *ret_host_uid, int *ret_lock, struct err *err)
+int identity_choose(enum isolation isolation, const struct places *places,
+                    enum identity *ret_identity, uint32_t *ret_host_uid, int *ret_lock,
+                    struct err *err)
 {
     if (isolation == ISOLATION_LANDLOCK) {
         *ret_identity = IDENTITY_CALLER;
@@ -79,7 +81,8 @@ int identity_choose(enum isolation isolation, const struct places *places, enum 
     return take_uid(places, ret_host_uid, ret_lock, err);
 }
 
-/* ---- maps for mounts ------------------------------------------------------------------------------ */
+/* ---- maps for mounts
+ * ------------------------------------------------------------------------------ */
 
 int identity_write_proc(pid_t pid, const char *file, const char *text)
 {
@@ -116,7 +119,8 @@ static int make_namespace(uint32_t uid, uint32_t gid, uint32_t host_uid, struct 
         return err_sys(err, ERR_WALL, "cannot make a user namespace");
     if (pid == 0) {
         char byte;
-        (void) close(go_end); /* the end of file that we wait for comes when the parent closes its own */
+        (void) close(
+            go_end); /* the end of file that we wait for comes when the parent closes its own */
         (void) !read(wait_end, &byte, 1);
         _exit(0);
     }

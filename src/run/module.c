@@ -28,8 +28,8 @@ int module_open(const char *path, struct module *ret_module, struct err *err)
     if (!S_ISREG(ret_module->st.st_mode))
         return err_set(err, ERR_UNREADABLE, PREFIX "it is not a regular file", path);
     if ((uint64_t) ret_module->st.st_size > MODULE_MAX_BYTES)
-        return err_set(err, ERR_TOO_LARGE, PREFIX "it has %lld bytes, wasp takes %llu at most", path,
-                       (long long) ret_module->st.st_size, MODULE_MAX_BYTES);
+        return err_set(err, ERR_TOO_LARGE, PREFIX "it has %lld bytes, wasp takes %llu at most",
+                       path, (long long) ret_module->st.st_size, MODULE_MAX_BYTES);
     return 0;
 }
 

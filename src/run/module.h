@@ -1,5 +1,6 @@
 /*
- * module: the .wasm file. Opened once; read at most once, into a sealed memfd, so that what was hashed is what is compiled.
+ * module: the .wasm file. Opened once; read at most once, into a sealed memfd, so that what was
+ * hashed is what is compiled.
  */
 #pragma once
 
@@ -10,14 +11,15 @@
 #include "base/err.h"
 #include "run/cache.h"
 
-/* Larger files are refused: nothing that people build comes near, and it bounds the compiler's input. */
+/* Larger files are refused: nothing that people build comes near, and it bounds the compiler's
+ * input. */
 #define MODULE_MAX_BYTES (256ULL << 20)
 
 struct module {
-    const char *path;     /* for messages */
+    const char *path; /* for messages */
     int file;
-    struct stat st;       /* from before anything was read */
-    int bytes;            /* sealed memfd; -1 until it was read */
+    struct stat st; /* from before anything was read */
+    int bytes;      /* sealed memfd; -1 until it was read */
     struct digest digest;
 };
 

@@ -62,14 +62,16 @@ static int open_nearest(const char *path)
     }
 }
 
-static int refuse(const char *name, const char *verb, const struct own_folder *folder, struct err *err)
+static int refuse(const char *name, const char *verb, const struct own_folder *folder,
+                  struct err *err)
 {
-    (void) err_set(err, ERR_DENIED, "the grant '%s' %s wasp's own %s folder '%s'", name, verb, folder->what,
-                   folder->path);
+    (void) err_set(err, ERR_DENIED, "the grant '%s' %s wasp's own %s folder '%s'", name, verb,
+                   folder->what, folder->path);
     return err_hint(err, "grant a narrower directory, one that holds the guest's files only");
 }
 
-int own_refuse(const struct own *own, int dir, const struct stat *st, const char *name, struct err *err)
+int own_refuse(const struct own *own, int dir, const struct stat *st, const char *name,
+               struct err *err)
 {
     for (size_t i = 0; i < OWN_FOLDERS; i++) {
         const struct own_folder *folder = &own->folders[i];

@@ -1,5 +1,6 @@
 /*
- * own: wasp's own folders. A guest that could write there would write compiled code, and one that could read there, keys.
+ * own: wasp's own folders. A guest that could write there would write compiled code, and one that
+ * could read there, keys.
  */
 #pragma once
 
@@ -19,7 +20,8 @@ struct own {
 
 void own_init(struct own *own, const struct places *places);
 /*
- * 0 if the directory neither contains one of them nor lies inside one; else -1 and *err (ERR_DENIED). By identity, not by name: a
- * bind mount or a symlink does not get around it.
+ * 0 if the directory neither contains one of them nor lies inside one; else -1 and *err
+ * (ERR_DENIED). By identity, not by name: a bind mount or a symlink does not get around it.
  */
-int own_refuse(const struct own *own, int dir, const struct stat *st, const char *name, struct err *err);
+int own_refuse(const struct own *own, int dir, const struct stat *st, const char *name,
+               struct err *err);

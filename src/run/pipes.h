@@ -1,5 +1,6 @@
 /*
- * pipes: the three streams of a cell. Pipes only: a guest never holds a file of ours as its standard stream.
+ * pipes: the three streams of a cell. Pipes only: a guest never holds a file of ours as its
+ * standard stream.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
- * result: what became of a run. Plain data; strings point into the job's arena or are part of the struct.
+ * result: what became of a run. Plain data; strings point into the job's arena or are part of the
+ * struct.
  */
 #pragma once
 
@@ -15,44 +16,62 @@
 
 /* CONTRACT §1, a closed list; names in result.c */
 enum reason {
-    REASON_EXITED, REASON_SIGNAL, REASON_TRAP, REASON_TIMEOUT, REASON_CPU_LIMIT, REASON_MEMORY_LIMIT, REASON_FUEL_LIMIT,
-    REASON_OUTPUT_LIMIT, REASON_DISK_LIMIT, REASON_PROCESS_LIMIT, REASON_DENIED, REASON_APPROVAL_REQUIRED,
-    REASON_CANCELLED, REASON_NOT_STARTED, REASON_INVALID, REASON_BACKEND_ERROR, REASON_COUNT
+    REASON_EXITED,
+    REASON_SIGNAL,
+    REASON_TRAP,
+    REASON_TIMEOUT,
+    REASON_CPU_LIMIT,
+    REASON_MEMORY_LIMIT,
+    REASON_FUEL_LIMIT,
+    REASON_OUTPUT_LIMIT,
+    REASON_DISK_LIMIT,
+    REASON_PROCESS_LIMIT,
+    REASON_DENIED,
+    REASON_APPROVAL_REQUIRED,
+    REASON_CANCELLED,
+    REASON_NOT_STARTED,
+    REASON_INVALID,
+    REASON_BACKEND_ERROR,
+    REASON_COUNT
 };
 
 struct capture {
-    struct buf kept;       /* the head, at most the output limit */
-    uint64_t total_bytes;  /* all that was written */
+    struct buf kept;      /* the head, at most the output limit */
+    uint64_t total_bytes; /* all that was written */
     bool truncated;
 };
 
-struct timing { const char *name; uint64_t us; };
+struct timing {
+    const char *name;
+    uint64_t us;
+};
 
 #define RESULT_MAX_TIMINGS 16
 
 struct result {
     char run_id[RUN_ID_SIZE];
-    const char *backend;          /* "wasm", or "none" before one is chosen */
+    const char *backend; /* "wasm", or "none" before one is chosen */
     enum reason reason;
     bool has_exit_code;
     uint32_t exit_code;
-    int signal;                   /* REASON_SIGNAL, REASON_CANCELLED; else 0 */
-    struct err err;               /* ERR_NONE where nothing failed on our side */
+    int signal;     /* REASON_SIGNAL, REASON_CANCELLED; else 0 */
+    struct err err; /* ERR_NONE where nothing failed on our side */
     struct capture stdout_capture, stderr_capture;
     uint64_t wall_ns, cpu_ns, max_rss_bytes;
-    bool started;                 /* TELL_READY was heard: `ready` holds */
+    bool started; /* TELL_READY was heard: `ready` holds */
     struct tell_ready ready;
-    bool done_heard;              /* `done` holds */
+    bool done_heard; /* `done` holds */
     struct tell_done done;
     struct tell_denial *denials;
     size_t n_denials;
-    bool has_module;              /* the fields of `module` hold */
+    bool has_module; /* the fields of `module` hold */
     struct digest module_sha256;
     bool module_cached;
     uint64_t compile_ns;
-    char cache_error[160];        /* why the code could not be kept; empty if it was or was not asked for */
+    char
+        cache_error[160]; /* why the code could not be kept; empty if it was or was not asked for */
     bool use_fuel;
-    const char *isolation;        /* "full", "landlock" */
+    const char *isolation; /* "full", "landlock" */
     struct timing timings[RESULT_MAX_TIMINGS];
     size_t n_timings;
 };
@@ -61,7 +80,8 @@ const char *reason_name(enum reason reason);
 /* An empty result with a fresh run id. */
 void result_init(struct result *result, size_t output_max);
 void result_release(struct result *result);
-/* A result for what failed before or around the run: reason and exit status come from the error's kind. */
+/* A result for what failed before or around the run: reason and exit status come from the error's
+ * kind. */
 void result_fail(struct result *result, const struct err *err);
 /* The command's exit status for this result, CONTRACT §2. */
 int result_exit_status(const struct result *result);

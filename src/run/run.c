@@ -42,7 +42,8 @@ static void mark(struct job *job, const char *name)
     job->mark_ns = now;
 }
 
-/* ---- the code ----------------------------------------------------------------------------------------- */
+/* ---- the code
+ * ----------------------------------------------------------------------------------------- */
 
 static void note_cache_error(struct job *job, const struct err *err)
 {
@@ -87,8 +88,8 @@ static int open_module(struct job *job, struct err *err)
 static int compile(struct job *job, struct err *err)
 {
     struct err cache_err;
-    if (compile_module(job->request, job->places, &job->grants, &job->module, job->arena, &job->code,
-                       &job->result->compile_ns, &job->signal, err) < 0)
+    if (compile_module(job->request, job->places, &job->grants, &job->module, job->arena,
+                       &job->code, &job->result->compile_ns, &job->signal, err) < 0)
         return -1;
     if (cache_keep(&job->cache, &job->key, job->code, &cache_err) < 0)
         note_cache_error(job, &cache_err);
@@ -110,9 +111,11 @@ static int find_code(struct job *job, struct err *err)
     return job->code >= 0 ? 0 : compile(job, err);
 }
 
-/* ---- the guest's stdin ----------------------------------------------------------------------------------- */
+/* ---- the guest's stdin
+ * ----------------------------------------------------------------------------------- */
 
-static int open_stdin(const struct request *request, struct feed *feed, int *ret_source, struct err *err)
+static int open_stdin(const struct request *request, struct feed *feed, int *ret_source,
+                      struct err *err)
 {
     feed->source = -1;
     switch (request->stdin_kind) {
@@ -129,10 +132,12 @@ static int open_stdin(const struct request *request, struct feed *feed, int *ret
         struct stat st;
         int fd = open(request->stdin_path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (fd < 0)
-            return err_sys(err, ERR_REQUEST, "cannot open '%s' for the guest's stdin", request->stdin_path);
+            return err_sys(err, ERR_REQUEST, "cannot open '%s' for the guest's stdin",
+                           request->stdin_path);
         *ret_source = feed->source = fd;
         if (fstat(fd, &st) < 0 || S_ISDIR(st.st_mode))
-            return err_set(err, ERR_REQUEST, "cannot read the guest's stdin from '%s': it is a directory",
+            return err_set(err, ERR_REQUEST,
+                           "cannot read the guest's stdin from '%s': it is a directory",
                            request->stdin_path);
         break;
     }
@@ -140,7 +145,8 @@ static int open_stdin(const struct request *request, struct feed *feed, int *ret
     return 0;
 }
 
-/* ---- the cell --------------------------------------------------------------------------------------------- */
+/* ---- the cell
+ * --------------------------------------------------------------------------------------------- */
 
 static int make_plan(struct job *job, struct plan *ret_plan, struct err *err)
 {
@@ -259,8 +265,8 @@ static void judge(const struct watch *watch, uint64_t cpu_limit_ns, struct resul
         result->signal = watch->signal;
 }
 
-static int watch_cell(struct job *job, const struct plan *plan, struct pipes *pipes, struct feed *feed,
-                      struct err *err)
+static int watch_cell(struct job *job, const struct plan *plan, struct pipes *pipes,
+                      struct feed *feed, struct err *err)
 {
     struct result *result = job->result;
     uint64_t start = clock_monotonic_ns();
@@ -316,7 +322,8 @@ static int run_cell(struct job *job, struct err *err)
     return watch_cell(job, &plan, &pipes, &feed, err);
 }
 
-/* Code that passed every check but does not load here (another CPU behind the same features): compile anew, once. */
+/* Code that passed every check but does not load here (another CPU behind the same features):
+ * compile anew, once. */
 static int run_again_if_stale(struct job *job, struct err *err)
 {
     struct result *result = job->result;
@@ -340,7 +347,8 @@ static int run_job(struct job *job, struct err *err)
     return run_again_if_stale(job, err);
 }
 
-void run_wasm(const struct request *request, const struct places *places, struct arena *arena, struct result *result)
+void run_wasm(const struct request *request, const struct places *places, struct arena *arena,
+              struct result *result)
 {
     struct err err = {.code = ERR_NONE};
     struct job job = {

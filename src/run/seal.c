@@ -28,7 +28,8 @@ static struct file_id identify(const struct stat *st)
     };
 }
 
-static void compute_mac(const struct seal *seal, const uint8_t key[DIGEST_KEY_BYTES], struct digest *ret_mac)
+static void compute_mac(const struct seal *seal, const uint8_t key[DIGEST_KEY_BYTES],
+                        struct digest *ret_mac)
 {
     struct mac mac;
     mac_init(&mac, key);
@@ -42,14 +43,16 @@ void seal_make(struct seal *seal, const uint8_t key[DIGEST_KEY_BYTES], const str
     memset(seal, 0, sizeof(*seal));
     memcpy(seal->magic, magic, sizeof(magic));
     seal->id = identify(st);
-    /* the change time cannot be set back by the file's owner, the modification time can be set forward */
+    /* the change time cannot be set back by the file's owner, the modification time can be set
+     * forward */
     seal->at_rest = seal->id.ctime_ns + SEAL_RACY_NS < clock_realtime_ns();
     seal->digest = *digest;
     seal->subject = *subject;
     compute_mac(seal, key, &seal->mac);
 }
 
-bool seal_is_ours(const struct seal *seal, const uint8_t key[DIGEST_KEY_BYTES], const struct digest *subject)
+bool seal_is_ours(const struct seal *seal, const uint8_t key[DIGEST_KEY_BYTES],
+                  const struct digest *subject)
 {
     struct digest expected;
     compute_mac(seal, key, &expected);

@@ -20,13 +20,15 @@
 #include "plan/tell.h"
 #include "run/identity.h"
 
-#define NAMESPACES                                                                                 \
-    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |     \
+#define NAMESPACES                                                                             \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | \
      CLONE_NEWCGROUP)
 
-/* ---- the child, between clone and exec: it touches nothing but its own descriptors and credentials ---- */
+/* ---- the child, between clone and exec: it touches nothing but its own descriptors and
+ * credentials ---- */
 
-/* In the new user namespace the child has every capability, exec would take them: the cell needs them for its walls. */
+/* In the new user namespace the child has every capability, exec would take them: the cell needs
+ * them for its walls. */
 static int keep_capabilities(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -44,7 +46,8 @@ static int keep_capabilities(void)
     return 0;
 }
 
-/* Moves each source to its place. First all of them out of the way, so that none is overwritten before its turn. */
+/* Moves each source to its place. First all of them out of the way, so that none is overwritten
+ * before its turn. */
 static int place_descriptors(const int *sources, int count)
 {
     int moved[CELL_FD_GRANTS + REQUEST_MAX_DIRS];
@@ -66,15 +69,16 @@ static void reset_signals(void)
     (void) sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail with these arguments */
 }
 
-_Noreturn static void become_cell(const struct spawn *spawn, int program, const int *sources, int count,
-                                  int tell)
+_Noreturn static void become_cell(const struct spawn *spawn, int program, const int *sources,
+                                  int count, int tell)
 {
     struct err err = {.code = ERR_NONE};
     char *const argv[] = {(char *) (uintptr_t) spawn->program, NULL};
     char *const envp[] = {NULL};
     char go;
 
-    /* before the wait below: a parent that dies in between closes its end, one that dies later kills us */
+    /* before the wait below: a parent that dies in between closes its end, one that dies later
+     * kills us */
     (void) prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (read(tell, &go, 1) != 1)
         _exit(1);
@@ -85,7 +89,8 @@ _Noreturn static void become_cell(const struct spawn *spawn, int program, const 
         (void) err_sys(&err, ERR_HOST, "cannot place the cell's descriptors");
     else {
         syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
-        (void) err_sys(&err, ERR_BACKEND, "cannot start '%s/%s'", spawn->program_dir, spawn->program);
+        (void) err_sys(&err, ERR_BACKEND, "cannot start '%s/%s'", spawn->program_dir,
+                       spawn->program);
     }
     (void) err_step(&err, "spawn");
     struct tell message = {.kind = TELL_FAILED, .failed = err};
@@ -94,9 +99,11 @@ _Noreturn static void become_cell(const struct spawn *spawn, int program, const 
     _exit(1);
 }
 
-/* ---- the parent ------------------------------------------------------------------------------- */
+/* ---- the parent -------------------------------------------------------------------------------
+ */
 
-/* One uid and one gid: the caller's own, or (started by root) one of the range that owns nothing. */
+/* One uid and one gid: the caller's own, or (started by root) one of the range that owns nothing.
+ */
 static int map_ids(const struct spawn *spawn, pid_t pid, struct err *err)
 {
     const struct plan *plan = spawn->plan;
@@ -115,13 +122,15 @@ static int refuse_namespaces(struct err *err)
     (void) err_sys(err, ERR_WALL, "cannot make the namespaces of the cell");
     (void) err_step(err, "namespaces");
     if (number == EPERM || number == EACCES)
-        return err_hint(err, "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1 "
-                             "or kernel.apparmor_restrict_unprivileged_userns=0); inside a container that "
-                             "forbids them, ask for the weaker rung by name: --isolation landlock");
+        return err_hint(
+            err, "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1 "
+                 "or kernel.apparmor_restrict_unprivileged_userns=0); inside a container that "
+                 "forbids them, ask for the weaker rung by name: --isolation landlock");
     if (number == ENOSPC || number == EUSERS)
         return err_hint(err, "raise the sysctls user.max_*_namespaces");
-    return err_hint(err, "wasp needs Linux 5.12 or newer with user, mount, pid, ipc, uts, net and cgroup "
-                         "namespaces");
+    return err_hint(
+        err, "wasp needs Linux 5.12 or newer with user, mount, pid, ipc, uts, net and cgroup "
+             "namespaces");
 }
 
 static int open_program(const struct spawn *spawn, int *ret_fd, struct err *err)
@@ -133,8 +142,9 @@ static int open_program(const struct spawn *spawn, int *ret_fd, struct err *err)
     *ret_fd = open(path, O_PATH | O_CLOEXEC);
     if (*ret_fd < 0) {
         (void) err_sys(err, ERR_BACKEND, "cannot open '%s'", path);
-        return err_hint(err, "wasp needs its helper programs beside it or in ../libexec/wasp: install it "
-                             "with `make install`, or run build/wasp");
+        return err_hint(
+            err, "wasp needs its helper programs beside it or in ../libexec/wasp: install it "
+                 "with `make install`, or run build/wasp");
     }
     return 0;
 }
@@ -202,7 +212,8 @@ int child_spawn(const struct spawn *spawn, struct child *ret_child, struct err *
     if (clone_child(spawn->plan, &child, err) < 0)
         return -1;
     if (child.pid == 0) {
-        (void) close(tell); /* or our own copy would keep the brake's socket open after the parent's death */
+        (void) close(
+            tell); /* or our own copy would keep the brake's socket open after the parent's death */
         become_cell(spawn, program, sources, count, cell_tell);
     }
     child.tell = take_fd(&tell);
@@ -218,7 +229,8 @@ int child_spawn(const struct spawn *spawn, struct child *ret_child, struct err *
 void child_kill(const struct child *child)
 {
     if (child->pid > 0)
-        (void) syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0); /* ESRCH: it is dead already */
+        (void) syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL,
+                       0); /* ESRCH: it is dead already */
 }
 
 int child_reap(struct child *child, int *ret_status, struct rusage *ret_usage, struct err *err)
@@ -240,7 +252,8 @@ void child_release(struct child *child)
     struct err err;
     child_kill(child);
     if (child->pid > 0)
-        (void) child_reap(child, &status, &usage, &err); /* it is being given up: how it ended is of no use */
+        (void) child_reap(child, &status, &usage,
+                          &err); /* it is being given up: how it ended is of no use */
     cleanup_fd(&child->pidfd);
     cleanup_fd(&child->tell);
     child->pidfd = child->tell = -1;

@@ -14,8 +14,8 @@
 #include "base/fd.h"
 
 /*
- * ppoll on six descriptors rather than epoll and timerfds: the set changes with every feed, deadlines are two numbers, and it
- * saves a dozen system calls a run.
+ * ppoll on six descriptors rather than epoll and timerfds: the set changes with every feed,
+ * deadlines are two numbers, and it saves a dozen system calls a run.
  */
 enum slot { SLOT_CHILD, SLOT_TELL, SLOT_OUT, SLOT_ERR, SLOT_SIGNAL, SLOT_FEED, SLOTS };
 
@@ -38,7 +38,8 @@ static void end_run(struct loop *loop, enum ended why)
     child_kill(loop->watch->child);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------ */
+/* ---- streams ------------------------------------------------------------------------------------
+ */
 
 static void keep_bytes(struct loop *loop, struct drain *drain, const char *bytes, size_t len)
 {
@@ -100,7 +101,8 @@ static void drain_rest(struct loop *loop, struct drain *drain)
         drain_or_close(loop, drain);
 }
 
-/* ---- stdin -------------------------------------------------------------------------------------- */
+/* ---- stdin --------------------------------------------------------------------------------------
+ */
 
 static void end_feed(struct feed *feed)
 {
@@ -137,7 +139,8 @@ static void feed_once(struct feed *feed)
         end_feed(feed); /* EPIPE: the guest closed it */
 }
 
-/* ---- what the cell tells ------------------------------------------------------------------------- */
+/* ---- what the cell tells
+ * ------------------------------------------------------------------------- */
 
 static bool is_whole(const struct tell *tell, size_t len)
 {
@@ -168,8 +171,10 @@ static void hear_denial(struct loop *loop, struct tell_denial *denial)
 
 static void hear_failure(struct watch *watch, struct err *failed)
 {
-    /* after TELL_READY the guest may be speaking: it may say that its own start failed, once, and nothing about walls */
-    if (watch->failed_heard || watch->done_heard || failed->code <= ERR_NONE || failed->code >= ERR_CODES)
+    /* after TELL_READY the guest may be speaking: it may say that its own start failed, once, and
+     * nothing about walls */
+    if (watch->failed_heard || watch->done_heard || failed->code <= ERR_NONE ||
+        failed->code >= ERR_CODES)
         return;
     TERMINATE(failed->step);
     TERMINATE(failed->message);
@@ -225,7 +230,8 @@ static void hear_rest(struct loop *loop)
         ;
 }
 
-/* ---- time ---------------------------------------------------------------------------------------- */
+/* ---- time
+ * ---------------------------------------------------------------------------------------- */
 
 static uint64_t cpu_used_ns(const struct loop *loop)
 {
@@ -235,7 +241,8 @@ static uint64_t cpu_used_ns(const struct loop *loop)
     return (uint64_t) used.tv_sec * NS_PER_S + (uint64_t) used.tv_nsec;
 }
 
-/* A process on n CPUs cannot use more than n seconds a second: look again when it could have reached the limit. */
+/* A process on n CPUs cannot use more than n seconds a second: look again when it could have
+ * reached the limit. */
 static void check_cpu(struct loop *loop, uint64_t now)
 {
     uint64_t used = cpu_used_ns(loop);
@@ -272,13 +279,16 @@ static struct timespec next_wait(const struct loop *loop)
     if (loop->watch->deadline_ns < until)
         until = loop->watch->deadline_ns;
     if (loop->killed || until == UINT64_MAX)
-        until = clock_monotonic_ns() + 3600 * NS_PER_S; /* only a descriptor can wake us; an hour is as good as never */
+        until = clock_monotonic_ns() +
+                3600 * NS_PER_S; /* only a descriptor can wake us; an hour is as good as never */
     uint64_t now = clock_monotonic_ns();
     uint64_t wait = until > now ? until - now : 0;
-    return (struct timespec){.tv_sec = (time_t) (wait / NS_PER_S), .tv_nsec = (long) (wait % NS_PER_S)};
+    return (struct timespec){.tv_sec = (time_t) (wait / NS_PER_S),
+                             .tv_nsec = (long) (wait % NS_PER_S)};
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------- */
+/* ---- the loop
+ * -------------------------------------------------------------------------------------- */
 
 static void take_signal(struct loop *loop)
 {

@@ -1,5 +1,6 @@
 /*
- * supervise: watches a cell until it is gone. Both streams are drained whatever happens, so the guest never waits for us.
+ * supervise: watches a cell until it is gone. Both streams are drained whatever happens, so the
+ * guest never waits for us.
  */
 #pragma once
 
@@ -14,18 +15,18 @@
 
 /* Where a stream of the cell goes. */
 struct drain {
-    int fd;                    /* our end, non-blocking; -1 once it ended */
-    struct capture *capture;   /* kept here up to its maximum, or */
-    int sink;                  /* written here (-1: not), up to sink_max; more ends the run */
+    int fd;                  /* our end, non-blocking; -1 once it ended */
+    struct capture *capture; /* kept here up to its maximum, or */
+    int sink;                /* written here (-1: not), up to sink_max; more ends the run */
     uint64_t sink_max;
-    int sink_errno;            /* the sink failed: first errno */
+    int sink_errno; /* the sink failed: first errno */
     uint64_t total;
 };
 
 /* What goes into the guest's stdin: from a descriptor, or bytes that are here already. */
 struct feed {
-    int fd;            /* our end of its stdin, non-blocking; -1: nothing to feed */
-    int source;        /* -1: only what is in bytes */
+    int fd;     /* our end of its stdin, non-blocking; -1: nothing to feed */
+    int source; /* -1: only what is in bytes */
     const char *bytes;
     size_t len, at;
     char chunk[16384];
@@ -37,15 +38,15 @@ struct watch {
     struct child *child;
     struct drain out, err;
     struct feed *feed;
-    uint64_t deadline_ns;      /* CLOCK_MONOTONIC, UINT64_MAX: none */
-    uint64_t cpu_ns;           /* UINT64_MAX: none */
-    unsigned int threads;      /* how many CPUs it can use at once */
-    bool output_kills;         /* a capture that overflows ends the run */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC, UINT64_MAX: none */
+    uint64_t cpu_ns;      /* UINT64_MAX: none */
+    unsigned int threads; /* how many CPUs it can use at once */
+    bool output_kills;    /* a capture that overflows ends the run */
 
     /* filled in */
     enum ended ended;
-    int signal;                /* ENDED_SIGNAL: which one came to us */
-    int status;                /* as of waitpid */
+    int signal; /* ENDED_SIGNAL: which one came to us */
+    int status; /* as of waitpid */
     struct rusage usage;
     bool failed_heard, ready_heard, done_heard;
     struct err failed;
@@ -55,5 +56,6 @@ struct watch {
     size_t n_denials;
 };
 
-/* Returns when the child is reaped and its streams are empty. 0, or -1 and *err if we could not watch; the child is then dead too. */
+/* Returns when the child is reaped and its streams are empty. 0, or -1 and *err if we could not
+ * watch; the child is then dead too. */
 int supervise(struct watch *watch, struct arena *arena, struct err *err);

@@ -1,9 +1,10 @@
 /*
- * Turns the syscall sets (*.set) into arrays of BPF that filter.c embeds: made by libseccomp at run time, they would cost
- * a run two milliseconds.
+ * Turns the syscall sets (*.set) into arrays of BPF that filter.c embeds: made by libseccomp at run
+ * time, they would cost a run two milliseconds.
  *
- * A line of a set: NAME [argN OP VALUE | argN & MASK == VALUE] : who uses it. Several lines for one call: any of them allows it.
- * "include OTHER.set" takes all of another set. '#' begins a comment. What is not named answers ENOSYS.
+ * A line of a set: NAME [argN OP VALUE | argN & MASK == VALUE] : who uses it. Several lines for one
+ * call: any of them allows it. "include OTHER.set" takes all of another set. '#' begins a comment.
+ * What is not named answers ENOSYS.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -46,7 +47,8 @@ static const char *find_set(const struct source *source, const char *name)
 }
 
 /* The condition behind a name, if there is one: returns how many there are (0 or 1). */
-static unsigned int parse_condition(const char *text, struct scmp_arg_cmp *cmp, const char *path, int line)
+static unsigned int parse_condition(const char *text, struct scmp_arg_cmp *cmp, const char *path,
+                                    int line)
 {
     unsigned int arg;
     unsigned long long mask, value;
@@ -83,7 +85,8 @@ static void add_rule(scmp_filter_ctx context, char *text, const char *path, int 
         die(path, line, strerror(-rc));
 }
 
-static void add_set(scmp_filter_ctx context, const struct source *source, const char *path, int depth)
+static void add_set(scmp_filter_ctx context, const struct source *source, const char *path,
+                    int depth)
 {
     char text[512], name[64];
     FILE *file = fopen(path, "re");
@@ -111,7 +114,8 @@ static void print_array(FILE *out, const char *path, int program)
 {
     struct sock_filter op;
     const char *name = base_name(path);
-    fprintf(out, "static const struct sock_filter filter_%.*s[] = {\n", (int) strcspn(name, "."), name);
+    fprintf(out, "static const struct sock_filter filter_%.*s[] = {\n", (int) strcspn(name, "."),
+            name);
     while (read(program, &op, sizeof(op)) == sizeof(op))
         fprintf(out, "    {0x%04x, %u, %u, 0x%08x},\n", op.code, op.jt, op.jf, op.k);
     fprintf(out, "};\n\n");
@@ -120,9 +124,11 @@ static void print_array(FILE *out, const char *path, int program)
 static void generate(FILE *out, const struct source *source, const char *path)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
-    if (context == NULL || seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) < 0)
+    if (context == NULL ||
+        seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) < 0)
         die(path, 0, "libseccomp does not start");
-    /* a binary tree by number rather than a chain: the last call of the list costs as little as the first */
+    /* a binary tree by number rather than a chain: the last call of the list costs as little as the
+     * first */
     if (seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2) < 0)
         die(path, 0, "libseccomp is too old: it cannot make search trees");
     add_set(context, source, path, 0);

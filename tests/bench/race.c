@@ -1,6 +1,7 @@
 /*
- * race: runs several commands in turn, many times, and prints how long each took: minimum, median and mean in nanoseconds, CPU time and
- * peak memory. In turn, because these machines are noisy: what disturbs one command disturbs its rival as well.
+ * race: runs several commands in turn, many times, and prints how long each took: minimum, median
+ * and mean in nanoseconds, CPU time and peak memory. In turn, because these machines are noisy:
+ * what disturbs one command disturbs its rival as well.
  *
  *   race ROUNDS COMMAND ARG… -- COMMAND ARG… -- …
  *
@@ -73,7 +74,8 @@ static void print_runner(struct runner *runner, int rounds)
     for (int i = 0; i < rounds; i++)
         sum += runner->wall[i];
     printf("%llu %llu %llu %llu %ld\n", (unsigned long long) runner->wall[0],
-           (unsigned long long) runner->wall[rounds / 2], (unsigned long long) (sum / (uint64_t) rounds),
+           (unsigned long long) runner->wall[rounds / 2],
+           (unsigned long long) (sum / (uint64_t) rounds),
            (unsigned long long) runner->cpu[rounds / 2], runner->max_rss);
 }
 

@@ -54,7 +54,7 @@ int main(void)
     tell("fd_read into a buffer that wraps", fd_read(0, address(&wraps), 1, address(&n)));
     tell("fd_fdstat_get across the end", fd_fdstat_get(1, end - 23));
     tell("fd_filestat_get across the end", fd_filestat_get(1, end - 63));
-    tell("fd_prestat_dir_name outside", fd_prestat_dir_name(3, 0xffffffffu, 1));
+    tell("fd_prestat_dir_name outside", fd_prestat_dir_name(3, 0xfffffff0u, 4096));
     tell("fd_readdir into 4 GiB", fd_readdir(3, 16, 0xffffffffu, 0, address(&n)));
     tell("path_open of a path outside", path_open(3, 0, end, 16, 0, 2, 0, 0, address(&n)));
     tell("path_open of a path that wraps", path_open(3, 0, 0xfffffffeu, 16, 0, 2, 0, 0, address(&n)));

@@ -29,7 +29,8 @@
 #define SECRET "/etc/passwd"
 #define UP "../../../../../../../../../../../.."
 
-/* ---- files of the host ------------------------------------------------------------------------------ */
+/* ---- files of the host
+ * ------------------------------------------------------------------------------ */
 
 static int read_at(int dir, const char *path, uint64_t resolve)
 {
@@ -73,7 +74,8 @@ static int follow_own_symlink(const struct stage *stage)
 
 static int link_from_outside(const struct stage *stage)
 {
-    /* from /proc: the same file system is not needed to be refused for the right reason where paths exist */
+    /* from /proc: the same file system is not needed to be refused for the right reason where paths
+     * exist */
     (void) unlinkat(stage->writable, "evil-hard", 0);
     if (linkat(stage->writable, UP "/tmp/wasp-evil-target", stage->writable, "evil-hard", 0) < 0)
         return -1;
@@ -150,7 +152,8 @@ static int list_root(const struct stage *stage)
     return n > 48 ? 0 : -1; /* more than `.` and `..` */
 }
 
-/* ---- the network and other processes ------------------------------------------------------------------ */
+/* ---- the network and other processes
+ * ------------------------------------------------------------------ */
 
 static int connect_to_host(const struct stage *stage)
 {
@@ -176,7 +179,9 @@ static int read_host_process(const struct stage *stage)
     char byte;
     struct iovec local = {&byte, 1}, remote = {(void *) &attempts, 1};
     ssize_t n = process_vm_readv(stage->pid, &local, 1, &remote, 1, 0);
-    return n == 1 || errno == EFAULT ? 0 : -1; /* EFAULT: we were let in, there is nothing at that address */
+    return n == 1 || errno == EFAULT
+               ? 0
+               : -1; /* EFAULT: we were let in, there is nothing at that address */
 }
 
 static int take_host_descriptor(const struct stage *stage)
@@ -224,7 +229,8 @@ static int attach_debugger(const struct stage *stage)
     return 0; /* seized is seized; it goes with us */
 }
 
-/* ---- more of the kernel --------------------------------------------------------------------------------- */
+/* ---- more of the kernel
+ * --------------------------------------------------------------------------------- */
 
 static int map_executable(const struct stage *stage)
 {
@@ -250,7 +256,8 @@ static int map_more_than_allowed(const struct stage *stage)
 {
     (void) stage;
     const size_t size = 1UL << 30; /* the test's limit is far below */
-    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return pages == MAP_FAILED ? -1 : munmap(pages, size);
 }
 
@@ -402,8 +409,8 @@ void attempts_run(const struct stage *stage)
         errno = 0;
         int rc = attempts[i].act(stage);
         int len = snprintf(line, sizeof(line), "%s %s %s %d\n", attempts[i].name,
-                           attempts[i].is_escape ? "escape" : "surface", rc == 0 ? "done" : "refused",
-                           rc == 0 ? 0 : errno);
+                           attempts[i].is_escape ? "escape" : "surface",
+                           rc == 0 ? "done" : "refused", rc == 0 ? 0 : errno);
         if (write(1, line, (size_t) len) != len)
             _exit(1);
     }

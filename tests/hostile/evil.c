@@ -1,6 +1,7 @@
 /*
- * The evil engine: a job for a cell that is hostile native code from its first instruction. It stands in the runner's place, behind the
- * same walls, as if the guest had taken the engine over. Its arguments are those of the guest: PORT PID, and a word for what it should do.
+ * The evil engine: a job for a cell that is hostile native code from its first instruction. It
+ * stands in the runner's place, behind the same walls, as if the guest had taken the engine over.
+ * Its arguments are those of the guest: PORT PID, and a word for what it should do.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * The control: the same attempts by an ordinary program without walls. free PORT PID WRITABLE READABLE CODE
+ * The control: the same attempts by an ordinary program without walls. free PORT PID WRITABLE
+ * READABLE CODE
  */
 #include <fcntl.h>
 #include <stdlib.h>

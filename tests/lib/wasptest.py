@@ -447,9 +447,9 @@ def run_one(function, only):
     except Skipped as why:
         return None, str(why)
     except Failed as why:
-        where = traceback.extract_tb(why.__traceback__)
-        lines = [frame.lineno for frame in where if frame.filename != os.path.abspath(__file__)]
-        return False, f"{why} (line {lines[-1] if lines else '?'})"
+        frames = traceback.extract_tb(why.__traceback__)
+        lines = [frame.lineno for frame in frames if not os.path.samefile(frame.filename, __file__)]
+        return False, f"{why} (line {lines[-1]})"
     except Exception:
         return False, traceback.format_exc()
     return True, ""

@@ -42,7 +42,7 @@ class Stage:
         return str(self.server.getsockname()[1])
 
     def free(self):
-        program = os.path.join(os.path.dirname(place.wasp), "hostile-free")
+        program = os.path.join(os.path.dirname(wasp_path()), "hostile-free")
         argv = [program, self.port, str(self.victim.pid), self.writable, self.readable, self.code]
         return parse(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
 

@@ -7,11 +7,6 @@
 
 #include "cell/wasi/state.h"
 
-#define RULE_OUTSIDE "outside-grant"
-#define RULE_READ_ONLY "read-only"
-#define RULE_SPECIAL "special-file"
-#define RULE_ABSOLUTE_LINK "absolute-link"
-
 /*
  * `action` is the function's name; the target is `path`, behind the preopen's name if `entry` is one. `path` may
  * be NULL where the call has none: the target is then the grant's name.

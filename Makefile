@@ -26,10 +26,12 @@ test: ## build every configuration and run every check
 
 install: all ## into PREFIX (/usr/local), below DESTDIR if given
 	@meson configure build -Dprefix=$(PREFIX)
+	@ninja -C build build.ninja >/dev/null
 	@DESTDIR=$(DESTDIR) meson install -C build --strip
 
 uninstall: ## what install put there
 	@meson configure build -Dprefix=$(PREFIX)
+	@ninja -C build build.ninja >/dev/null
 	@DESTDIR=$(DESTDIR) scripts/uninstall.sh
 
 bench: all ## measure, as ratios within one run
@@ -54,4 +56,4 @@ fuzz: ## every fuzz target for FUZZ_SECONDS (60)
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
 clean: ## everything but the engine, which is not in this folder
-	rm -rf build build-clang build-test build-sanitize build-fuzz
+	rm -rf build build-clang build-test build-sanitize build-fuzz build-demo

@@ -22,6 +22,13 @@ runtime=$(scripts/engine.sh runtime)
 engine_compiler=$(scripts/engine.sh compiler)
 options+=("-Dengine_runtime=$runtime" "-Dengine_compiler=$engine_compiler")
 
+quietly() {
+    if ! "$@" >"$folder/setup.log" 2>&1; then
+        cat "$folder/setup.log" >&2
+        exit 1
+    fi
+}
+
 # What meson does not watch by itself: the options, and which files discover.sh finds.
 mkdir -p "$folder"
 {
@@ -33,14 +40,13 @@ mkdir -p "$folder"
 if ! cmp -s "$folder/setup.now" "$folder/setup.done"; then
     again=()
     [ ! -f "$folder/build.ninja" ] || again=(--reconfigure)
-    if ! CC=$compiler meson setup "${again[@]}" "$folder" "${options[@]}" \
-        >"$folder/setup.log" 2>&1; then
-        cat "$folder/setup.log" >&2
-        exit 1
-    fi
+    quietly env CC="$compiler" meson setup "${again[@]}" "$folder" "${options[@]}"
     mv "$folder/setup.now" "$folder/setup.done"
 fi
+quietly ninja -C "$folder" build.ninja
 
-quiet=(--quiet)
-[ ! -t 1 ] || quiet=()
-exec ninja -C "$folder" "${quiet[@]}" "$@"
+# Its status line is for a terminal; elsewhere only what went wrong is worth a line.
+if [ -t 1 ]; then
+    exec ninja -C "$folder" "$@"
+fi
+ninja -C "$folder" --quiet "$@" | { grep -v '^ninja: no work to do' || true; }

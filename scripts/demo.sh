@@ -3,7 +3,7 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-demo=build/demo
+demo=build-demo # not below build/, where wasp itself is: that it does not grant
 mkdir -p "$demo/workspace"
 rm -f "$demo/workspace/note.txt"
 echo "a line from the host" >"$demo/workspace/input.txt"

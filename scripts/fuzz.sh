@@ -14,11 +14,12 @@ fi
 failed=0
 for target in "$@"; do
     found=build-fuzz/found/$target broken=build-fuzz/broken/$target
-    mkdir -p "$found" "$broken"
+    corpus=tests/fuzz/corpus/${target#fuzz_}
+    mkdir -p "$found" "$broken" "$corpus"
     echo "== $target, $seconds s"
     if ! "build-fuzz/tests/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-        -print_final_stats=1 -verbosity=0 -artifact_prefix="$broken/" \
-        "$found" "tests/fuzz/corpus/${target#fuzz_}"; then
+        -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix="$broken/" \
+        "$found" "$corpus"; then
         echo "fuzz: $target broke; put its input from $broken into the corpus" >&2
         failed=1
     fi

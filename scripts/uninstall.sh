@@ -3,7 +3,6 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-ninja -C build --quiet build.ninja # the prefix may be another one than last time
 meson introspect build --installed |
     /usr/bin/python3 -c 'import json, sys; print(*json.load(sys.stdin).values(), sep="\n")' |
     while read -r file; do

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Builds the guests: build.sh OUTDIR. Only what is older than its source is made anew; each file appears whole or not at all,
-# so that several test programs may call this at once.
-set -eu
+# build.sh OUTDIR: builds the guests, only what is older than its source. Each appears whole or not
+# at all, so that several test programs may call this at once.
+set -euo pipefail
+
+flags=(--target=wasm32-wasi --sysroot=/usr -std=gnu17 -O1 -Wall -Wextra -Werror)
 
 if [ $# -ne 1 ]; then
     echo "usage: build.sh OUTDIR" >&2
@@ -22,7 +24,7 @@ make_one() {
     part=$target.$$
     trap 'rm -f "$part"' EXIT
     case $1 in
-    *.c) clang --target=wasm32-wasi --sysroot=/usr -std=gnu17 -O1 -Wall -Wextra -Werror -o "$part" "$1" ;;
+    *.c) clang "${flags[@]}" -o "$part" "$1" ;;
     *.wat) wat2wasm -o "$part" "$1" ;;
     esac
     mv -f "$part" "$target"

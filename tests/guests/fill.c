@@ -1,4 +1,4 @@
-/* Writes to PATH in pieces of CHUNK bytes until TOTAL are there or the host says no; says how much went in and why it stopped. */
+/* Writes TOTAL bytes to PATH in pieces of CHUNK; says how much went in and what stopped it. */
 #include <fcntl.h>
 #include <unistd.h>
 

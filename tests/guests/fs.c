@@ -28,16 +28,46 @@ static int put(const char *path, int flags, off_t at, const char *text)
     return failed;
 }
 
-static int act_write(char **args) { return put(args[0], O_CREAT | O_TRUNC, 0, args[1]); }
-static int act_create(char **args) { return put(args[0], O_CREAT | O_EXCL, 0, args[1]); }
-static int act_append(char **args) { return put(args[0], O_CREAT | O_APPEND, 0, args[1]); }
-static int act_overwrite(char **args) { return put(args[0], O_CREAT, (off_t) strtoll(args[1], NULL, 10), args[2]); }
-static int act_rename(char **args) { return result(rename(args[0], args[1])); }
-static int act_link(char **args) { return result(link(args[0], args[1])); }
-static int act_symlink(char **args) { return result(symlink(args[0], args[1])); }
-static int act_unlink(char **args) { return result(unlink(args[0])); }
-static int act_mkdir(char **args) { return result(mkdir(args[0], 0755)); }
-static int act_rmdir(char **args) { return result(rmdir(args[0])); }
+static int act_write(char **args)
+{
+    return put(args[0], O_CREAT | O_TRUNC, 0, args[1]);
+}
+static int act_create(char **args)
+{
+    return put(args[0], O_CREAT | O_EXCL, 0, args[1]);
+}
+static int act_append(char **args)
+{
+    return put(args[0], O_CREAT | O_APPEND, 0, args[1]);
+}
+static int act_overwrite(char **args)
+{
+    return put(args[0], O_CREAT, (off_t) strtoll(args[1], NULL, 10), args[2]);
+}
+static int act_rename(char **args)
+{
+    return result(rename(args[0], args[1]));
+}
+static int act_link(char **args)
+{
+    return result(link(args[0], args[1]));
+}
+static int act_symlink(char **args)
+{
+    return result(symlink(args[0], args[1]));
+}
+static int act_unlink(char **args)
+{
+    return result(unlink(args[0]));
+}
+static int act_mkdir(char **args)
+{
+    return result(mkdir(args[0], 0755));
+}
+static int act_rmdir(char **args)
+{
+    return result(rmdir(args[0]));
+}
 
 static int act_read(char **args)
 {
@@ -104,14 +134,18 @@ static int act_stat(char **args)
     struct stat st;
     if (lstat(args[0], &st) < 0)
         return errno;
-    const char *kind = S_ISREG(st.st_mode) ? "file" : S_ISDIR(st.st_mode) ? "dir" : S_ISLNK(st.st_mode) ? "link" : "other";
+    const char *kind = S_ISREG(st.st_mode)   ? "file"
+                       : S_ISDIR(st.st_mode) ? "dir"
+                       : S_ISLNK(st.st_mode) ? "link"
+                                             : "other";
     printf(" [%s %lld %lld]", kind, (long long) st.st_size, (long long) st.st_mtim.tv_sec);
     return 0;
 }
 
 static int act_touch(char **args)
 {
-    struct timespec times[2] = {{.tv_sec = strtoll(args[1], NULL, 10)}, {.tv_sec = strtoll(args[1], NULL, 10)}};
+    struct timespec times[2] = {{.tv_sec = strtoll(args[1], NULL, 10)},
+                                {.tv_sec = strtoll(args[1], NULL, 10)}};
     return result(utimensat(AT_FDCWD, args[0], times, 0));
 }
 
@@ -120,7 +154,8 @@ static int act_unlink_open(char **args)
 {
     char bytes[8] = "";
     int fd = open(args[0], O_RDWR | O_CREAT, 0644);
-    if (fd < 0 || unlink(args[0]) < 0 || pwrite(fd, "gone", 4, 0) != 4 || pread(fd, bytes, 4, 0) != 4)
+    if (fd < 0 || unlink(args[0]) < 0 || pwrite(fd, "gone", 4, 0) != 4 ||
+        pread(fd, bytes, 4, 0) != 4)
         return errno;
     printf(" [%s]", bytes);
     return result(close(fd));

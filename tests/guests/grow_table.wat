@@ -1,4 +1,5 @@
-;; Makes its table larger, 65536 entries at a time, until that is refused (exit 7) or it has 2^20 of them (exit 0).
+;; Makes its table larger, 65536 entries at a time, until that is refused (exit 7) or it has 2^20
+;; of them (exit 0).
 (module
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (memory (export "memory") 1)

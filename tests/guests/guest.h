@@ -1,6 +1,7 @@
 /*
- * guest: what several guests need. A guest that can do several things takes them as groups of arguments parted by ",", does
- * each and prints one line for each, so that one run shows several attempts and a failed one does not hide the next.
+ * guest: what several guests need. A guest that can do several things takes them as groups of
+ * arguments parted by ",", does each and prints one line for each, so that one run shows several
+ * attempts and a failed one does not hide the next.
  */
 #pragma once
 
@@ -12,20 +13,26 @@
 struct act {
     const char *name;
     int n_args;
-    /* Returns 0, after it printed what it found (if anything), or an errno of WASI (the libc's are the same numbers). */
+    /* Prints what it found and returns 0, or an errno of WASI (the libc's are the same numbers). */
     int (*run)(char **args);
 };
 
 static inline const char *errno_name(int number)
 {
     static const char *const names[] = {
-        [EACCES] = "EACCES", [EBADF] = "EBADF",           [EEXIST] = "EEXIST",   [EFAULT] = "EFAULT",
-        [EFBIG] = "EFBIG",   [EILSEQ] = "EILSEQ",         [EINVAL] = "EINVAL",   [EIO] = "EIO",
-        [EISDIR] = "EISDIR", [ELOOP] = "ELOOP",           [EMFILE] = "EMFILE",   [ENAMETOOLONG] = "ENAMETOOLONG",
-        [ENFILE] = "ENFILE", [ENOENT] = "ENOENT",         [ENOMEM] = "ENOMEM",   [ENOSPC] = "ENOSPC",
-        [EDQUOT] = "EDQUOT", [ENOTDIR] = "ENOTDIR",       [ENOTSUP] = "ENOTSUP", [ENOTEMPTY] = "ENOTEMPTY",
-        [EPERM] = "EPERM",   [EROFS] = "EROFS",           [EXDEV] = "EXDEV",     [ENXIO] = "ENXIO",
-        [EAGAIN] = "EAGAIN", [ENOTCAPABLE] = "ENOTCAPABLE",
+        [EACCES] = "EACCES",   [EBADF] = "EBADF",
+        [EEXIST] = "EEXIST",   [EFAULT] = "EFAULT",
+        [EFBIG] = "EFBIG",     [EILSEQ] = "EILSEQ",
+        [EINVAL] = "EINVAL",   [EIO] = "EIO",
+        [EISDIR] = "EISDIR",   [ELOOP] = "ELOOP",
+        [EMFILE] = "EMFILE",   [ENAMETOOLONG] = "ENAMETOOLONG",
+        [ENFILE] = "ENFILE",   [ENOENT] = "ENOENT",
+        [ENOMEM] = "ENOMEM",   [ENOSPC] = "ENOSPC",
+        [EDQUOT] = "EDQUOT",   [ENOTDIR] = "ENOTDIR",
+        [ENOTSUP] = "ENOTSUP", [ENOTEMPTY] = "ENOTEMPTY",
+        [EPERM] = "EPERM",     [EROFS] = "EROFS",
+        [EXDEV] = "EXDEV",     [ENXIO] = "ENXIO",
+        [EAGAIN] = "EAGAIN",   [ENOTCAPABLE] = "ENOTCAPABLE",
     };
     static char other[16];
     if (number > 0 && number < (int) (sizeof names / sizeof names[0]) && names[number])

@@ -1,6 +1,6 @@
 /*
- * WASI calls with pointers and lengths that leave the guest's memory, wrap around or point at its very end. Prints the errno of each; the
- * last one is an honest call that must still work.
+ * WASI calls with pointers and lengths that leave the guest's memory, wrap around or point at its
+ * very end. Prints the errno of each; the last one is an honest call that must still work.
  */
 #include <stdint.h>
 
@@ -18,7 +18,9 @@ WASI(fd_fdstat_get) int fd_fdstat_get(uint32_t, uint32_t);
 WASI(fd_filestat_get) int fd_filestat_get(uint32_t, uint32_t);
 WASI(fd_prestat_dir_name) int fd_prestat_dir_name(uint32_t, uint32_t, uint32_t);
 WASI(fd_readdir) int fd_readdir(uint32_t, uint32_t, uint32_t, uint64_t, uint32_t);
-WASI(path_open) int path_open(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t, uint32_t);
+WASI(path_open)
+int path_open(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t,
+              uint32_t);
 WASI(path_rename) int path_rename(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
 WASI(poll_oneoff) int poll_oneoff(uint32_t, uint32_t, uint32_t, uint32_t);
 WASI(random_get) int random_get(uint32_t, uint32_t);
@@ -27,8 +29,14 @@ struct iovec32 {
     uint32_t at, len;
 };
 
-static uint32_t memory_end(void) { return (uint32_t) (__builtin_wasm_memory_size(0) * 65536); }
-static uint32_t address(const void *pointer) { return (uint32_t) (uintptr_t) pointer; }
+static uint32_t memory_end(void)
+{
+    return (uint32_t) (__builtin_wasm_memory_size(0) * 65536);
+}
+static uint32_t address(const void *pointer)
+{
+    return (uint32_t) (uintptr_t) pointer;
+}
 
 static void tell(const char *what, int failed)
 {
@@ -38,7 +46,8 @@ static void tell(const char *what, int failed)
 int main(void)
 {
     uint32_t end = memory_end(), n = 0;
-    struct iovec32 outside = {end - 4, 8}, wraps = {0xfffffff0u, 0x20}, honest = {address("still here\n"), 11};
+    struct iovec32 outside = {end - 4, 8}, wraps = {0xfffffff0u, 0x20},
+                   honest = {address("still here\n"), 11};
     struct iovec32 mixed[2] = {honest, outside};
 
     tell("args_get at the end", args_get(end - 1, end - 1));
@@ -57,7 +66,8 @@ int main(void)
     tell("fd_prestat_dir_name outside", fd_prestat_dir_name(3, 0xfffffff0u, 4096));
     tell("fd_readdir into 4 GiB", fd_readdir(3, 16, 0xffffffffu, 0, address(&n)));
     tell("path_open of a path outside", path_open(3, 0, end, 16, 0, 2, 0, 0, address(&n)));
-    tell("path_open of a path that wraps", path_open(3, 0, 0xfffffffeu, 16, 0, 2, 0, 0, address(&n)));
+    tell("path_open of a path that wraps",
+         path_open(3, 0, 0xfffffffeu, 16, 0, 2, 0, 0, address(&n)));
     tell("path_rename to a path outside", path_rename(3, address("a"), 1, 3, end - 1, 2));
     tell("poll_oneoff of subscriptions outside", poll_oneoff(end - 8, 16, 1, address(&n)));
     tell("poll_oneoff of too many subscriptions", poll_oneoff(16, 16, 0xffffffffu, address(&n)));

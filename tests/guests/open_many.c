@@ -1,4 +1,4 @@
-/* Opens PATH again and again, at most COUNT times, and keeps all of them; says how many it got and why it stopped. */
+/* Opens PATH up to COUNT times and closes none; says how many it got and what stopped it. */
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /*
- * Writes bytes to its streams: groups of STREAM HEX COUNT ("out ff00 3" writes the two bytes three times to stdout).
- * Last word on each stream is what the groups say, nothing is added.
+ * Writes bytes to its streams, and nothing else: groups of STREAM HEX COUNT ("out ff00 3" writes
+ * the two bytes three times to stdout).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,8 @@ int main(int argc, char **argv)
         for (size_t u = 0; u < per_block; u++)
             memcpy(block + u * unit_len, unit, unit_len);
         for (; count > 0; count -= count < per_block ? count : per_block)
-            if (write_all(fd, block, (count < per_block ? (size_t) count : per_block) * unit_len) < 0)
+            if (write_all(fd, block, (count < per_block ? (size_t) count : per_block) * unit_len) <
+                0)
                 return 1;
     }
     return 0;

@@ -1,6 +1,6 @@
 /*
- * Path calls straight into WASI, each with the descriptor to start from: no libc judges or rewrites the path first, so what refuses it
- * is the host.
+ * Path calls straight into WASI, each with the descriptor to start from: no libc judges or rewrites
+ * the path first, so what refuses it is the host.
  */
 #include <wasi/api.h>
 
@@ -9,9 +9,13 @@
 #define READ (__WASI_RIGHTS_FD_READ | __WASI_RIGHTS_FD_SEEK | __WASI_RIGHTS_FD_FILESTAT_GET)
 #define WRITE (__WASI_RIGHTS_FD_WRITE | READ)
 
-static __wasi_fd_t fd_of(const char *text) { return (__wasi_fd_t) strtoul(text, NULL, 10); }
+static __wasi_fd_t fd_of(const char *text)
+{
+    return (__wasi_fd_t) strtoul(text, NULL, 10);
+}
 
-static int open_at(char **args, __wasi_lookupflags_t look, __wasi_oflags_t how, __wasi_rights_t rights, __wasi_fd_t *ret_fd)
+static int open_at(char **args, __wasi_lookupflags_t look, __wasi_oflags_t how,
+                   __wasi_rights_t rights, __wasi_fd_t *ret_fd)
 {
     return __wasi_path_open(fd_of(args[0]), look, args[1], how, rights, 0, 0, ret_fd);
 }
@@ -32,7 +36,8 @@ static int act_read(char **args)
     return failed;
 }
 
-static int only_open(char **args, __wasi_lookupflags_t look, __wasi_oflags_t how, __wasi_rights_t rights)
+static int only_open(char **args, __wasi_lookupflags_t look, __wasi_oflags_t how,
+                     __wasi_rights_t rights)
 {
     __wasi_fd_t fd;
     int failed = open_at(args, look, how, rights, &fd);
@@ -52,10 +57,14 @@ static int act_write(char **args)
     return failed ? failed : failed_close;
 }
 
-static int act_open_nofollow(char **args) { return only_open(args, 0, 0, READ); }
+static int act_open_nofollow(char **args)
+{
+    return only_open(args, 0, 0, READ);
+}
 static int act_open_dir(char **args)
 {
-    return only_open(args, __WASI_LOOKUPFLAGS_SYMLINK_FOLLOW, __WASI_OFLAGS_DIRECTORY, __WASI_RIGHTS_FD_READDIR);
+    return only_open(args, __WASI_LOOKUPFLAGS_SYMLINK_FOLLOW, __WASI_OFLAGS_DIRECTORY,
+                     __WASI_RIGHTS_FD_READDIR);
 }
 static int act_truncate_open(char **args)
 {
@@ -65,16 +74,35 @@ static int act_create_open(char **args)
 {
     return only_open(args, __WASI_LOOKUPFLAGS_SYMLINK_FOLLOW, __WASI_OFLAGS_CREAT, READ);
 }
-static int act_mkdir(char **args) { return __wasi_path_create_directory(fd_of(args[0]), args[1]); }
-static int act_rmdir(char **args) { return __wasi_path_remove_directory(fd_of(args[0]), args[1]); }
-static int act_unlink(char **args) { return __wasi_path_unlink_file(fd_of(args[0]), args[1]); }
-static int act_rename(char **args) { return __wasi_path_rename(fd_of(args[0]), args[1], fd_of(args[2]), args[3]); }
-static int act_link(char **args) { return __wasi_path_link(fd_of(args[0]), 0, args[1], fd_of(args[2]), args[3]); }
+static int act_mkdir(char **args)
+{
+    return __wasi_path_create_directory(fd_of(args[0]), args[1]);
+}
+static int act_rmdir(char **args)
+{
+    return __wasi_path_remove_directory(fd_of(args[0]), args[1]);
+}
+static int act_unlink(char **args)
+{
+    return __wasi_path_unlink_file(fd_of(args[0]), args[1]);
+}
+static int act_rename(char **args)
+{
+    return __wasi_path_rename(fd_of(args[0]), args[1], fd_of(args[2]), args[3]);
+}
+static int act_link(char **args)
+{
+    return __wasi_path_link(fd_of(args[0]), 0, args[1], fd_of(args[2]), args[3]);
+}
 static int act_link_follow(char **args)
 {
-    return __wasi_path_link(fd_of(args[0]), __WASI_LOOKUPFLAGS_SYMLINK_FOLLOW, args[1], fd_of(args[2]), args[3]);
+    return __wasi_path_link(fd_of(args[0]), __WASI_LOOKUPFLAGS_SYMLINK_FOLLOW, args[1],
+                            fd_of(args[2]), args[3]);
 }
-static int act_symlink(char **args) { return __wasi_path_symlink(args[2], fd_of(args[0]), args[1]); }
+static int act_symlink(char **args)
+{
+    return __wasi_path_symlink(args[2], fd_of(args[0]), args[1]);
+}
 
 static int act_readlink(char **args)
 {
@@ -89,7 +117,8 @@ static int act_readlink(char **args)
 static int act_stat(char **args)
 {
     __wasi_filestat_t st;
-    int failed = __wasi_path_filestat_get(fd_of(args[0]), __WASI_LOOKUPFLAGS_SYMLINK_FOLLOW, args[1], &st);
+    int failed =
+        __wasi_path_filestat_get(fd_of(args[0]), __WASI_LOOKUPFLAGS_SYMLINK_FOLLOW, args[1], &st);
     if (!failed)
         printf(" [%u %llu]", st.filetype, (unsigned long long) st.size);
     return failed;
@@ -97,8 +126,8 @@ static int act_stat(char **args)
 
 static int act_set_times(char **args)
 {
-    return __wasi_path_filestat_set_times(fd_of(args[0]), __WASI_LOOKUPFLAGS_SYMLINK_FOLLOW, args[1], 0, 1000000000,
-                                          __WASI_FSTFLAGS_MTIM);
+    return __wasi_path_filestat_set_times(fd_of(args[0]), __WASI_LOOKUPFLAGS_SYMLINK_FOLLOW,
+                                          args[1], 0, 1000000000, __WASI_FSTFLAGS_MTIM);
 }
 
 static const struct act acts[] = {

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 static unsigned long deeper(unsigned long depth);
-static unsigned long (*volatile next)(unsigned long) = deeper; /* through a pointer, or the compiler makes a loop of it */
+static unsigned long (*volatile next)(unsigned long) =
+    deeper; /* through a pointer, or the compiler makes a loop of it */
 
 static unsigned long deeper(unsigned long depth)
 {

@@ -1,4 +1,4 @@
-/* Sleeps for MS milliseconds, with a word before and after; with a FILE it makes that first, so that others see it has begun. */
+/* Sleeps for MS milliseconds, with a word before and after; makes FILE, if one is given, first. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -9,13 +9,15 @@ from wasptest import *
 
 
 def fresh_cache():
-    """The environment of a run with a cache folder of its own, and that folder."""
+    """The environment of a run with a cache and a key of its own, and the cache's folder."""
     folder = os.path.join(new_dir("cache"), "wasp")
-    return {"WASP_CACHE_DIR": folder}, folder
+    return {"WASP_CACHE_DIR": folder, "WASP_STATE_DIR": folder + "-state"}, folder
 
 
 def files_in(folder):
-    return sorted(os.path.join(where, name) for where, _, names in os.walk(folder) for name in names)
+    return sorted(
+        os.path.join(where, name) for where, _, names in os.walk(folder) for name in names
+    )
 
 
 def entries_in(folder):
@@ -24,7 +26,7 @@ def entries_in(folder):
 
 
 def own_module(text=b"hello, old wasi"):
-    """A module of its own that prints 15 bytes of text, with no more in common with others than its size."""
+    """A module that prints these 15 bytes; all of them have the same size."""
     data = read_file(guest("hello_unstable"))
     check_equal(len(text), 15)
     return write_file(new_dir("module"), "m.wasm", data=data.replace(b"hello, old wasi", text))
@@ -66,7 +68,9 @@ def _():
 def _():
     env, folder = fresh_cache()
     module = own_module()
-    check_equal([hello(env, module, "--no-cache")["module"]["cached"] for _ in range(2)], [False, False])
+    check_equal(
+        [hello(env, module, "--no-cache")["module"]["cached"] for _ in range(2)], [False, False]
+    )
     check_equal(entries_in(folder), [])
 
 
@@ -89,36 +93,68 @@ def _():
             data[len(data) // 2 if where == "middle" else where] ^= 0x40
         write_file(entry, data=bytes(data))
         done = hello(env, module)
-        check_equal((done["module"]["cached"], done.stdout), (False, "hello, old wasi"), f"damage at {where}")
+        check_equal(
+            (done["module"]["cached"], done.stdout),
+            (False, "hello, old wasi"),
+            f"damage at {where}",
+        )
         check_equal(hello(env, module)["module"]["cached"], True, f"after damage at {where}")
 
 
-@test("an entry of one module in the place of another's is not loaded")
+@test("an entry of one module in the place of another's is not loaded, with or without its seal")
 def _():
-    env, folder = fresh_cache()
-    one, two = own_module(b"this is one....", ), own_module(b"this is another")
-    hello(env, one)
-    (entry_of_one,) = entries_in(folder)
-    hello(env, two)
-    (entry_of_two,) = set(entries_in(folder)) - {entry_of_one}
-    forged = read_file(entry_of_two)
-    os.chmod(entry_of_one, 0o600)
-    write_file(entry_of_one, data=forged)
-    done = hello(env, one)
-    check_equal((done.stdout, done["module"]["cached"]), ("this is one....", False))
+    for suffixes in (["cwasm"], ["cwasm", "seal"]):
+        env, folder = fresh_cache()
+        one, two = own_module(b"this is one...."), own_module(b"this is another")
+        hello(env, one)
+        (entry_of_one,) = entries_in(folder)
+        hello(env, two)
+        (entry_of_two,) = set(entries_in(folder)) - {entry_of_one}
+        for suffix in suffixes:
+            paths = [path.removesuffix("cwasm") + suffix for path in (entry_of_two, entry_of_one)]
+            os.rename(*paths)
+        done = hello(env, one)
+        check_equal(
+            (done.stdout, done["module"]["cached"]), ("this is one....", False), f"{suffixes}"
+        )
 
 
-@test("an entry from another cache, with another key, is not loaded")
+@test("a whole cache that was made with another key is not believed")
 def _():
     (env_a, folder_a), (env_b, folder_b) = fresh_cache(), fresh_cache()
     module = own_module()
     hello(env_a, module)
-    hello(env_b, module)
-    (entry_a,), (entry_b,) = entries_in(folder_a), entries_in(folder_b)
-    data = read_file(entry_a)
-    os.chmod(entry_b, 0o600)
-    write_file(entry_b, data=data)
+    shutil.copytree(folder_a, folder_b)
     check_equal(hello(env_b, module)["module"]["cached"], False)
+    check_equal(hello(env_b, module)["module"]["cached"], True)
+
+
+@test("a key that others can read is not used, and the run goes on")
+def _():
+    env, _ = fresh_cache()
+    module = own_module()
+    hello(env, module)
+    os.chmod(os.path.join(env["WASP_STATE_DIR"], "cache.key"), 0o644)
+    done = hello(env, module)["module"]
+    check(not done["cached"] and done.get("cache_error"), f"{done}")
+
+
+@test("code changed in place, with its size and times set back, is not loaded")
+def _():
+    env, folder = fresh_cache()
+    module = own_module()
+    hello(env, module)
+    (entry,) = entries_in(folder)
+    before = os.stat(entry)
+    os.chmod(entry, 0o600)
+    with open(entry, "r+b") as file:
+        file.seek(before.st_size // 2)
+        byte = file.read(1)[0]
+        file.seek(before.st_size // 2)
+        file.write(bytes([byte ^ 1]))
+    os.utime(entry, ns=(before.st_atime_ns, before.st_mtime_ns))
+    done = hello(env, module)
+    check_equal((done.stdout, done["module"]["cached"]), ("hello, old wasi", False))
 
 
 @test("files of the cache that are all garbage do no more than cost time")
@@ -189,7 +225,10 @@ def _():
         check(done["module"].get("cache_error"), f"{folder}: {done['module']}")
 
 
-@test("a cache folder without write permission is said in the result, and the run goes on", only="user")
+@test(
+    "a cache folder without write permission is said in the result, and the run goes on",
+    only="user",
+)
 def _():
     parent = new_dir("closed")
     os.chmod(parent, 0o555)
@@ -200,7 +239,12 @@ def _():
 @test("a full disk under the cache is said in the result, and the run goes on", only="root")
 def _():
     folder = new_dir("small")
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k,mode=700", "tmpfs", folder]).returncode != 0:
+    if (
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=8k,mode=700", "tmpfs", folder]
+        ).returncode
+        != 0
+    ):
         skip("no tmpfs can be mounted here")
     try:
         done = hello({"WASP_CACHE_DIR": os.path.join(folder, "wasp")}, own_module())
@@ -212,7 +256,12 @@ def _():
 
 @test("without HOME and any other place a module still runs")
 def _():
-    done = subprocess.run([wasp_path(), "run", guest("hello")], capture_output=True, env={"PATH": "/usr/bin:/bin"}, timeout=60)
+    done = subprocess.run(
+        [wasp_path(), "run", guest("hello")],
+        capture_output=True,
+        env={"PATH": "/usr/bin:/bin"},
+        timeout=60,
+    )
     check_equal((done.returncode, parse_envelope(done.stdout)["stdout"]), (0, "hello, wasp\n"))
 
 
@@ -235,7 +284,11 @@ def _():
     env, folder = fresh_cache()
     module = own_module()
     for options in ([], ["--fuel", "1000000"], ["--hardened"]):
-        check_equal([hello(env, module, *options)["module"]["cached"] for _ in range(2)], [False, True], f"{options}")
+        check_equal(
+            [hello(env, module, *options)["module"]["cached"] for _ in range(2)],
+            [False, True],
+            f"{options}",
+        )
 
 
 @test("a module that was touched, moved or copied over itself still hits")
@@ -283,7 +336,9 @@ def _():
         process.communicate()
     hello(env, module)
     wasp("gc", env=env, contract=False)
-    strange = [path for path in files_in(folder) if re.search(r"tmp|part|\.new", os.path.basename(path))]
+    strange = [
+        path for path in files_in(folder) if re.search(r"tmp|part|\.new", os.path.basename(path))
+    ]
     check_equal(strange, [])
 
 

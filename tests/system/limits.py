@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Each limit: it ends the run with its own reason, or the guest meets it, survives, and limits_hit says so."""
+"""Each limit ends the run with its own reason, or the guest survives it and limits_hit says so."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from wasptest import *
 
 
 def ended_by(done, reason, option, kept):
-    """The run was ended by that limit, the option that raises it is named, and what the guest wrote before is there."""
+    """That limit ended the run, its option is named, and what the guest wrote before is there."""
     check_equal((done.reason, done["exit_code"]), (reason, None), f"reason ({done.error})")
     check_in(option, done.error, "error")
     check_equal(done.stdout, kept, "stdout")
@@ -25,7 +25,9 @@ def _():
 
 @test("a guest that sleeps ends at its time limit, its output kept")
 def _():
-    ended_by(run("sleep", "--timeout", "300ms", args=["60000"]), "timeout", "--timeout", "sleeping\n")
+    ended_by(
+        run("sleep", "--timeout", "300ms", args=["60000"]), "timeout", "--timeout", "sleeping\n"
+    )
 
 
 @test("a guest that waits for a clock that never comes ends at its time limit")
@@ -99,7 +101,9 @@ def _():
         done = run("memory_bomb", "--memory", f"{limit}MiB")
         check_equal((done.reason, done["exit_code"]), ("exited", 0))
         check_equal(done.hit, ["memory"])
-        check(limit - 2 <= int(done.stdout) < limit, f"with {limit} MiB the guest got {done.stdout!r}")
+        check(
+            limit - 2 <= int(done.stdout) < limit, f"with {limit} MiB the guest got {done.stdout!r}"
+        )
 
 
 @test("the default memory limit is 64 MiB")
@@ -153,7 +157,10 @@ def _():
 
 @test("with --output-kill a guest within its cap is left alone")
 def _():
-    check_equal(run("put", "--output", "1000", "--output-kill", args=["out", "61", "1000"])["status"], "success")
+    check_equal(
+        run("put", "--output", "1000", "--output-kill", args=["out", "61", "1000"])["status"],
+        "success",
+    )
 
 
 # ---- files -----------------------------------------------------------------------------------
@@ -185,7 +192,14 @@ def _():
 def _():
     ws = new_dir("ws")
     text = "x" * 400
-    done = run("fs", "--allow-dir", ws, "--disk", "1000", args=["write", "a", text, ",", "write", "a", text, ",", "write", "b", text])
+    done = run(
+        "fs",
+        "--allow-dir",
+        ws,
+        "--disk",
+        "1000",
+        args=["write", "a", text, ",", "write", "a", text, ",", "write", "b", text],
+    )
     check_equal(done.lines()[:2], ["write: ok", "write: ok"])
     check_equal(os.stat(os.path.join(ws, "b")).st_size, 200)
 
@@ -210,11 +224,27 @@ def _():
 def _():
     ws = new_dir("ws")
     write_file(ws, "f")
-    acts = ["truncate", "f", "4501", ",", "overwrite", "f", "4500", "x", ",", "overwrite", "f", "9000000000", "x"]
+    acts = [
+        "truncate",
+        "f",
+        "4501",
+        ",",
+        "overwrite",
+        "f",
+        "4500",
+        "x",
+        ",",
+        "overwrite",
+        "f",
+        "9000000000",
+        "x",
+    ]
     done = run("fs", "--allow-dir", ws, "--file-size", "4500", args=acts)
     check_equal(done.lines(), ["truncate: EFBIG", "overwrite: EFBIG", "overwrite: EFBIG"])
     check_equal(os.stat(os.path.join(ws, "f")).st_size, 0)
-    check_equal(run("fs", "--allow-dir", ws, "--file-size", "4501", args=acts[:3]).stdout, "truncate: ok\n")
+    check_equal(
+        run("fs", "--allow-dir", ws, "--file-size", "4501", args=acts[:3]).stdout, "truncate: ok\n"
+    )
 
 
 @test("open files past the limit are refused with EMFILE, and limits_hit says so")
@@ -225,7 +255,9 @@ def _():
     got, why = done.stdout.split()
     check(why == "EMFILE" and 10 <= int(got) <= 20, done.stdout)
     check_match("open", " ".join(done.hit), "limits_hit")
-    enough = run("open_many", "--allow-dir", f"{ws}::/d", "--open-files", "200", args=["/d/f", "100"])
+    enough = run(
+        "open_many", "--allow-dir", f"{ws}::/d", "--open-files", "200", args=["/d/f", "100"]
+    )
     check_equal((enough.stdout, enough.hit), ("100 ok\n", []))
 
 

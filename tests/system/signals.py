@@ -2,6 +2,7 @@
 """Signals to wasp: the guest ends with it, the envelope still comes, nothing stays."""
 
 import os
+import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -11,7 +12,9 @@ from wasptest import *
 def begin(name, *args, options=()):
     """Starts a guest that makes a file once it runs, and waits for that file."""
     ws = new_dir("ws")
-    process = start("run", guest(name), "--allow-dir", ws, "--timeout", "60s", *options, "--", *args, "begun")
+    process = start(
+        "run", guest(name), "--allow-dir", ws, "--timeout", "60s", *options, "--", *args, "begun"
+    )
     wait_until(lambda: os.path.exists(os.path.join(ws, "begun")), f"{name} to begin")
     return process
 
@@ -20,7 +23,7 @@ def all_gone(pids):
     wait_until(lambda: not any(map(is_alive, pids)), f"processes {pids} to end", 10)
 
 
-@test("SIGTERM, SIGINT and SIGHUP end the guest, and the envelope says cancelled with its output so far")
+@test("SIGTERM, SIGINT and SIGHUP end the guest: cancelled, with its output so far")
 def _():
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         for name, args, said in (("sleep", ["60000"], "sleeping\n"), ("spin", [], "spinning\n")):
@@ -29,7 +32,11 @@ def _():
             check(below, "the guest has no process of its own")
             process.send_signal(number)
             done = finish(process, 20)
-            check_equal((done.reason, done["signal"], done["exit_code"]), ("cancelled", number, None), f"{name}, {number}")
+            check_equal(
+                (done.reason, done["signal"], done["exit_code"]),
+                ("cancelled", number, None),
+                f"{name}, {number}",
+            )
             check_equal((done.status, done.stdout), (128 + number, said))
             all_gone(below)
 
@@ -54,7 +61,9 @@ def _():
             continue  # it came before main, when nobody could have blocked it yet
         done = Outcome(process.args[1:], process.returncode, stdout, stderr)
         check_contract(done)
-        check(done.reason in ("cancelled", "exited"), f"after {step} ms: {done.reason} {done.error}")
+        check(
+            done.reason in ("cancelled", "exited"), f"after {step} ms: {done.reason} {done.error}"
+        )
 
 
 @test("a signal while a module is being compiled ends the compiler too")
@@ -94,12 +103,35 @@ def _():
     check_nothing_left()
 
 
+@test("many runs, a tenth of them killed at random moments, leave nothing after one more run")
+def _():
+    random.seed(3)
+    for number in range(int(os.environ.get("WASPTEST_RUNS", "200"))):
+        process = start("run", guest("hello"), *(["--no-cache"] if number % 7 == 0 else []))
+        if number % 10 == 0:
+            time.sleep(random.random() * 0.02)
+            process.kill()
+            process.communicate()
+        else:
+            check_equal(finish(process).stdout, "hello, wasp\n", f"run {number}")
+    wait_until(lambda: not descendants(os.getpid()), "all processes to end", 10)
+    run("hello")
+    check_nothing_left()
+    check_equal(os.listdir(os.path.join(cache_dir(), "tmp")), [], "temp files in the cache")
+    cgroups = [
+        name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if "wasp" in name
+    ]
+    check_equal(cgroups, [], "cgroups")
+
+
 @test("a guest process that is killed from outside is told as signal, not as an exit")
 def _():
     process = begin("sleep", "60000")
     os.kill(descendants(process.pid)[-1], signal.SIGKILL)
     done = finish(process, 20)
-    check_equal((done.reason, done["signal"], done["exit_code"], done.status), ("signal", 9, None, 137))
+    check_equal(
+        (done.reason, done["signal"], done["exit_code"], done.status), ("signal", 9, None, 137)
+    )
     check_equal(done.stdout, "sleeping\n")
 
 
@@ -118,7 +150,10 @@ def _():
 @test("children that the caller already had are none of wasp's business")
 def _():
     done = subprocess.run(
-        ["/bin/sh", "-c", 'sleep 0.05 & exec "$0" run "$1"', wasp_path(), guest("hello")], capture_output=True, env=wasp_env(), timeout=60
+        ["/bin/sh", "-c", 'sleep 0.05 & exec "$0" run "$1"', wasp_path(), guest("hello")],
+        capture_output=True,
+        env=wasp_env(),
+        timeout=60,
     )
     check_equal((done.returncode, parse_envelope(done.stdout)["status"]), (0, "success"))
 
@@ -133,7 +168,13 @@ def slow_module():
     functions = leb(count + 1) + b"\x00" * count + b"\x01"
     code = leb(count + 1) + one * count + leb(len(start_body)) + start_body
     exports = b"\x01\x06_start\x00" + leb(count)
-    return b"\0asm\1\0\0\0" + section(1, types) + section(3, functions) + section(7, exports) + section(10, code)
+    return (
+        b"\0asm\1\0\0\0"
+        + section(1, types)
+        + section(3, functions)
+        + section(7, exports)
+        + section(10, code)
+    )
 
 
 main()

@@ -35,19 +35,22 @@ static void test_bytes(struct rig *rig)
     ok(CALL(rig, fd_tell, fd, RIG_OUT) == WASI_SUCCESS && rig_u64(rig, RIG_OUT) == 11,
        "and moves the position");
     ok(CALL(rig, fd_seek, fd, (uint64_t) -5, 1, RIG_OUT) == WASI_SUCCESS &&
-           rig_u64(rig, RIG_OUT) == 6 && rig_read(rig, fd, 64) == WASI_SUCCESS && holds(rig, "world"),
+           rig_u64(rig, RIG_OUT) == 6 && rig_read(rig, fd, 64) == WASI_SUCCESS &&
+           holds(rig, "world"),
        "a seek from the position goes back");
     ok(pread_at(rig, fd, 4, 1) == WASI_SUCCESS && holds(rig, "ello"), "pread reads anywhere");
-    ok(pwrite_at(rig, fd, "J", 0) == WASI_SUCCESS && CALL(rig, fd_tell, fd, RIG_OUT) == WASI_SUCCESS &&
-           rig_u64(rig, RIG_OUT) == 11,
+    ok(pwrite_at(rig, fd, "J", 0) == WASI_SUCCESS &&
+           CALL(rig, fd_tell, fd, RIG_OUT) == WASI_SUCCESS && rig_u64(rig, RIG_OUT) == 11,
        "pwrite leaves the position alone");
     ok(strcmp(rig_read_host(rig, "rw/bytes"), "Jello world") == 0, "the host sees all of it");
-    ok(CALL(rig, fd_seek, fd, (uint64_t) -2000, 1, RIG_OUT) == WASI_EINVAL, "a seek before 0 is invalid");
-    ok(CALL(rig, fd_seek, fd, (uint64_t) INT64_MIN, 0, RIG_OUT) == WASI_EINVAL, "far before 0 as well");
+    ok(CALL(rig, fd_seek, fd, (uint64_t) -2000, 1, RIG_OUT) == WASI_EINVAL,
+       "a seek before 0 is invalid");
+    ok(CALL(rig, fd_seek, fd, (uint64_t) INT64_MIN, 0, RIG_OUT) == WASI_EINVAL,
+       "far before 0 as well");
     ok(CALL(rig, fd_seek, fd, 0, 3, RIG_OUT) == WASI_EINVAL, "an unknown whence is invalid");
     ok(pread_at(rig, fd, 4, 1ULL << 63) == WASI_EINVAL, "an offset of 2^63 is invalid");
-    ok(CALL(rig, fd_seek, fd, 1000, 2, RIG_OUT) == WASI_SUCCESS && rig_read(rig, fd, 8) == WASI_SUCCESS &&
-           rig_u32(rig, RIG_OUT) == 0,
+    ok(CALL(rig, fd_seek, fd, 1000, 2, RIG_OUT) == WASI_SUCCESS &&
+           rig_read(rig, fd, 8) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 0,
        "behind the end there is nothing to read");
 }
 
@@ -71,7 +74,8 @@ static void test_vectors(struct rig *rig)
         struct abi_iovec one = {RIG_DATA + i, 1};
         memcpy(rig->memory.base + list + i * sizeof(one), &one, sizeof(one));
     }
-    ok(CALL(rig, fd_pwrite, fd, list, 1500, 0, RIG_OUT) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 1024,
+    ok(CALL(rig, fd_pwrite, fd, list, 1500, 0, RIG_OUT) == WASI_SUCCESS &&
+           rig_u32(rig, RIG_OUT) == 1024,
        "more buffers than the kernel takes make a short write");
 }
 
@@ -86,15 +90,18 @@ static void test_append(struct rig *rig)
     (void) rig_write(rig, fd, "two");
     ok(strcmp(rig_read_host(rig, "rw/log"), "onetwo") == 0, "every write goes to the end");
     (void) CALL(rig, fd_fdstat_get, fd, RIG_OUT);
-    ok(rig->memory.base[RIG_OUT + 2] == (FDFLAG_APPEND | FDFLAG_NONBLOCK), "fdstat shows the flags");
+    ok(rig->memory.base[RIG_OUT + 2] == (FDFLAG_APPEND | FDFLAG_NONBLOCK),
+       "fdstat shows the flags");
     ok(CALL(rig, fd_fdstat_set_flags, fd, 0) == WASI_SUCCESS, "appending can be taken back");
     (void) CALL(rig, fd_seek, fd, 0, 0, RIG_OUT);
     (void) rig_write(rig, fd, "TWO");
-    ok(strcmp(rig_read_host(rig, "rw/log"), "TWOtwo") == 0, "and then writes go where the position is");
+    ok(strcmp(rig_read_host(rig, "rw/log"), "TWOtwo") == 0,
+       "and then writes go where the position is");
     ok(CALL(rig, fd_fdstat_set_flags, fd, FDFLAG_SYNC) == WASI_ENOTSUP, "SYNC cannot be set later");
     ok(CALL(rig, fd_fdstat_set_flags, fd, 0x100) == WASI_EINVAL, "an unknown flag is invalid");
     ok(CALL_OPEN(rig, RIG_RW, 0, "log", 0, RIGHTS_RW, FDFLAG_SYNC) == WASI_SUCCESS &&
-           CALL(rig, fd_fdstat_set_flags, rig_u32(rig, RIG_OUT), FDFLAG_SYNC | FDFLAG_APPEND) == WASI_SUCCESS,
+           CALL(rig, fd_fdstat_set_flags, rig_u32(rig, RIG_OUT), FDFLAG_SYNC | FDFLAG_APPEND) ==
+               WASI_SUCCESS,
        "SYNC is set when opening, and may then stay");
 }
 
@@ -117,16 +124,21 @@ static void test_sizes(struct rig *rig)
     ok(answer == WASI_EFBIG || answer == WASI_ENOTSUP, "nor what would end there");
     ok(CALL(rig, fd_filestat_set_size, fd, 1ULL << 63) == WASI_EINVAL, "a size of 2^63 is invalid");
     answer = CALL(rig, fd_filestat_set_size, fd, INT64_MAX);
-    ok(answer == WASI_EFBIG || answer == WASI_EINVAL || answer == WASI_SUCCESS, "just below, the host decides");
-    ok(CALL(rig, fd_filestat_set_size, fd, 4ULL << 30) == WASI_SUCCESS && size_of(rig, fd) == 4ULL << 30 &&
+    ok(answer == WASI_EFBIG || answer == WASI_EINVAL || answer == WASI_SUCCESS,
+       "just below, the host decides");
+    ok(CALL(rig, fd_filestat_set_size, fd, 4ULL << 30) == WASI_SUCCESS &&
+           size_of(rig, fd) == 4ULL << 30 &&
            pread_at(rig, fd, 4, (4ULL << 30) - 2) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 2,
        "a sparse file of 4 GiB reads at its end");
     ok(CALL(rig, fd_advise, fd, 0, 100, 3) == WASI_SUCCESS, "advice is taken");
-    ok(CALL(rig, fd_advise, fd, 0, 100, 6) == WASI_EINVAL && CALL(rig, fd_advise, fd, UINT64_MAX, 1, 0) == WASI_EINVAL,
+    ok(CALL(rig, fd_advise, fd, 0, 100, 6) == WASI_EINVAL &&
+           CALL(rig, fd_advise, fd, UINT64_MAX, 1, 0) == WASI_EINVAL,
        "unless it makes no sense");
-    ok(CALL(rig, fd_sync, fd) == WASI_SUCCESS && CALL(rig, fd_datasync, fd) == WASI_SUCCESS, "syncing works");
+    ok(CALL(rig, fd_sync, fd) == WASI_SUCCESS && CALL(rig, fd_datasync, fd) == WASI_SUCCESS,
+       "syncing works");
     fd = rig_open(rig, RIG_RW, "sized", OFLAG_TRUNC, RIGHT_FD_FILESTAT_GET);
-    ok(size_of(rig, fd) == 0, "O_TRUNC truncates, also without the right to write through the descriptor");
+    ok(size_of(rig, fd) == 0,
+       "O_TRUNC truncates, also without the right to write through the descriptor");
 }
 
 static void test_creating(struct rig *rig)
@@ -135,15 +147,20 @@ static void test_creating(struct rig *rig)
 
     ok(CALL_OPEN(rig, RIG_RW, 0, "fresh", OFLAG_CREAT | OFLAG_EXCL, RIGHTS_RW, 0) == WASI_SUCCESS,
        "O_EXCL makes a file");
-    ok(CALL_OPEN(rig, RIG_RW, 0, "fresh", OFLAG_CREAT | OFLAG_EXCL, RIGHTS_RW, 0) == WASI_EEXIST, "once");
-    ok(CALL_OPEN(rig, RIG_RW, 0, "fresh", OFLAG_CREAT, RIGHTS_RW, 0) == WASI_SUCCESS, "without it, again");
+    ok(CALL_OPEN(rig, RIG_RW, 0, "fresh", OFLAG_CREAT | OFLAG_EXCL, RIGHTS_RW, 0) == WASI_EEXIST,
+       "once");
+    ok(CALL_OPEN(rig, RIG_RW, 0, "fresh", OFLAG_CREAT, RIGHTS_RW, 0) == WASI_SUCCESS,
+       "without it, again");
     ok(wasi_counters(rig->wasi)->files_made == made + 1, "and only what was made is counted");
-    ok(CALL_OPEN(rig, RIG_RW, 0, "sub", OFLAG_CREAT, 0, 0) == WASI_EISDIR, "a directory is not created as a file");
-    ok(CALL_OPEN(rig, RIG_RW, 0, "x", OFLAG_CREAT | OFLAG_DIRECTORY, 0, 0) == WASI_EINVAL && !rig_exists(rig, "rw/x"),
+    ok(CALL_OPEN(rig, RIG_RW, 0, "sub", OFLAG_CREAT, 0, 0) == WASI_EISDIR,
+       "a directory is not created as a file");
+    ok(CALL_OPEN(rig, RIG_RW, 0, "x", OFLAG_CREAT | OFLAG_DIRECTORY, 0, 0) == WASI_EINVAL &&
+           !rig_exists(rig, "rw/x"),
        "nor a file as a directory");
     ok(CALL_OPEN(rig, RIG_RW, 0, "sub", OFLAG_DIRECTORY, RIGHTS_RW, 0) == WASI_EISDIR,
        "a directory is not opened for writing");
-    ok(CALL_OPEN(rig, RIG_RW, 0, "file", 0x10, 0, 0) == WASI_EINVAL && CALL_OPEN(rig, RIG_RW, 2, "file", 0, 0, 0) == WASI_EINVAL &&
+    ok(CALL_OPEN(rig, RIG_RW, 0, "file", 0x10, 0, 0) == WASI_EINVAL &&
+           CALL_OPEN(rig, RIG_RW, 2, "file", 0, 0, 0) == WASI_EINVAL &&
            CALL_OPEN(rig, RIG_RW, 0, "file", 0, 0, 0x20) == WASI_EINVAL,
        "unknown flags are invalid");
 }
@@ -152,27 +169,29 @@ static void test_times(struct rig *rig)
 {
     uint32_t fd = rig_open(rig, RIG_RW, "file", 0, RIGHTS_RW);
 
-    ok(CALL(rig, fd_filestat_set_times, fd, 1000000001, 2000000002, FST_ATIM | FST_MTIM) == WASI_SUCCESS &&
-           CALL(rig, fd_filestat_get, fd, RIG_OUT) == WASI_SUCCESS && rig_u64(rig, RIG_OUT + 40) == 1000000001 &&
-           rig_u64(rig, RIG_OUT + 48) == 2000000002,
+    ok(CALL(rig, fd_filestat_set_times, fd, 1000000001, 2000000002, FST_ATIM | FST_MTIM) ==
+               WASI_SUCCESS &&
+           CALL(rig, fd_filestat_get, fd, RIG_OUT) == WASI_SUCCESS &&
+           rig_u64(rig, RIG_OUT + 40) == 1000000001 && rig_u64(rig, RIG_OUT + 48) == 2000000002,
        "times are set to the nanosecond");
     ok(CALL(rig, fd_filestat_set_times, fd, 5, 6, FST_MTIM) == WASI_SUCCESS &&
-           CALL(rig, fd_filestat_get, fd, RIG_OUT) == WASI_SUCCESS && rig_u64(rig, RIG_OUT + 40) == 1000000001 &&
-           rig_u64(rig, RIG_OUT + 48) == 6,
+           CALL(rig, fd_filestat_get, fd, RIG_OUT) == WASI_SUCCESS &&
+           rig_u64(rig, RIG_OUT + 40) == 1000000001 && rig_u64(rig, RIG_OUT + 48) == 6,
        "one of them alone");
     ok(CALL(rig, fd_filestat_set_times, fd, 5, 6, FST_MTIM_NOW) == WASI_SUCCESS &&
-           CALL(rig, fd_filestat_get, fd, RIG_OUT) == WASI_SUCCESS && rig_u64(rig, RIG_OUT + 48) > 1000000000000000000,
+           CALL(rig, fd_filestat_get, fd, RIG_OUT) == WASI_SUCCESS &&
+           rig_u64(rig, RIG_OUT + 48) > 1000000000000000000,
        "or to now");
     ok(CALL(rig, fd_filestat_set_times, fd, 5, 6, FST_MTIM | FST_MTIM_NOW) == WASI_EINVAL &&
            CALL(rig, fd_filestat_set_times, fd, 5, 6, FST_ATIM | FST_ATIM_NOW) == WASI_EINVAL &&
            CALL(rig, fd_filestat_set_times, fd, 5, 6, 0x10) == WASI_EINVAL,
        "a contradiction is invalid");
-    ok(CALL_TIMES(rig, RIG_RW, 0, "in", 7000) == WASI_SUCCESS && CALL_STAT(rig, RIG_RW, 0, "in") == WASI_SUCCESS &&
-           rig_u64(rig, RIG_OUT + 48) == 7000 && CALL_STAT(rig, RIG_RW, 1, "in") == WASI_SUCCESS &&
-           rig_u64(rig, RIG_OUT + 48) != 7000,
+    ok(CALL_TIMES(rig, RIG_RW, 0, "in", 7000) == WASI_SUCCESS &&
+           CALL_STAT(rig, RIG_RW, 0, "in") == WASI_SUCCESS && rig_u64(rig, RIG_OUT + 48) == 7000 &&
+           CALL_STAT(rig, RIG_RW, 1, "in") == WASI_SUCCESS && rig_u64(rig, RIG_OUT + 48) != 7000,
        "those of a symlink are its own");
-    ok(CALL_TIMES(rig, RIG_RW, 1, "in", 8000) == WASI_SUCCESS && CALL_STAT(rig, RIG_RW, 0, "sub") == WASI_SUCCESS &&
-           rig_u64(rig, RIG_OUT + 48) == 8000,
+    ok(CALL_TIMES(rig, RIG_RW, 1, "in", 8000) == WASI_SUCCESS &&
+           CALL_STAT(rig, RIG_RW, 0, "sub") == WASI_SUCCESS && rig_u64(rig, RIG_OUT + 48) == 8000,
        "unless it is followed");
 }
 
@@ -182,8 +201,9 @@ static void test_stat(struct rig *rig)
         uint64_t follow;
         const char *path;
         uint64_t type;
-    } rows[] = {{0, "file", FILETYPE_REGULAR_FILE}, {1, "file", FILETYPE_REGULAR_FILE}, {0, "sub", FILETYPE_DIRECTORY},
-                {0, "in", FILETYPE_SYMBOLIC_LINK},  {1, "in", FILETYPE_DIRECTORY},      {0, "in/", FILETYPE_DIRECTORY},
+    } rows[] = {{0, "file", FILETYPE_REGULAR_FILE},     {1, "file", FILETYPE_REGULAR_FILE},
+                {0, "sub", FILETYPE_DIRECTORY},         {0, "in", FILETYPE_SYMBOLIC_LINK},
+                {1, "in", FILETYPE_DIRECTORY},          {0, "in/", FILETYPE_DIRECTORY},
                 {0, "in/inner", FILETYPE_REGULAR_FILE}, {0, ".", FILETYPE_DIRECTORY}};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -194,8 +214,8 @@ static void test_stat(struct rig *rig)
     if (stat(rig_host(rig, "rw/sub/inner"), &st) < 0)
         rig_die("stat");
     (void) CALL_STAT(rig, RIG_RW, 0, "sub/inner");
-    ok(rig_u64(rig, RIG_OUT) == st.st_dev && rig_u64(rig, RIG_OUT + 8) == st.st_ino && rig_u64(rig, RIG_OUT + 24) == 1 &&
-           rig_u64(rig, RIG_OUT + 32) == 5,
+    ok(rig_u64(rig, RIG_OUT) == st.st_dev && rig_u64(rig, RIG_OUT + 8) == st.st_ino &&
+           rig_u64(rig, RIG_OUT + 24) == 1 && rig_u64(rig, RIG_OUT + 32) == 5,
        "and the host's numbers");
 }
 

@@ -1,11 +1,14 @@
 /*
- * Guest pointers are claims. Behind the memory lies a page that faults, so a byte too far ends this program.
+ * Guest pointers are claims. Behind the memory lies a page that faults, so a byte too far ends this
+ * program.
  */
 #include "wasi_rig.h"
 
-static const uint64_t words[] = {0, 1, 3, RIG_MEMORY - 8, RIG_MEMORY - 1, RIG_MEMORY,
-                                 RIG_MEMORY + 1, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff};
-static const uint64_t longs[] = {0, 1, 4096, (1ULL << 62), INT64_MAX, 1ULL << 63, UINT64_MAX - 1, UINT64_MAX};
+static const uint64_t words[] = {
+    0,          1,          3,          RIG_MEMORY - 8, RIG_MEMORY - 1, RIG_MEMORY, RIG_MEMORY + 1,
+    0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff};
+static const uint64_t longs[] = {0,         1,          4096,           (1ULL << 62),
+                                 INT64_MAX, 1ULL << 63, UINT64_MAX - 1, UINT64_MAX};
 
 /* Streams away from the terminal: half of the calls below write to descriptor 1. */
 static void hide_streams(int saved[3])
@@ -39,7 +42,8 @@ static void fill_memory(struct rig *rig)
     memcpy(rig->memory.base + RIG_IOV, buffers, sizeof(buffers));
 }
 
-static uint32_t try_call(struct rig *rig, const struct wasi_function *function, const uint64_t *args)
+static uint32_t try_call(struct rig *rig, const struct wasi_function *function,
+                         const uint64_t *args)
 {
     return function->call(rig->wasi, &rig->memory, args);
 }

@@ -11,11 +11,14 @@ static void test_disk(struct rig *rig)
     rig->limits.value[LIMIT_DISK] = 10;
     rig_start(rig);
     uint32_t fd = rig_open(rig, RIG_RW, "disk", OFLAG_CREAT, RIGHTS_RW);
-    ok(rig_write(rig, fd, "1234567") == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 7 && hits(rig) == 0,
+    ok(rig_write(rig, fd, "1234567") == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 7 &&
+           hits(rig) == 0,
        "below the limit nothing is cut");
-    ok(rig_write(rig, fd, "89abc") == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 3 && hits(rig) == HIT_DISK,
+    ok(rig_write(rig, fd, "89abc") == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 3 &&
+           hits(rig) == HIT_DISK,
        "at the edge a write is short");
-    ok(rig_write(rig, fd, "x") == WASI_ENOSPC && strcmp(rig_read_host(rig, "rw/disk"), "123456789a") == 0,
+    ok(rig_write(rig, fd, "x") == WASI_ENOSPC &&
+           strcmp(rig_read_host(rig, "rw/disk"), "123456789a") == 0,
        "beyond it there is no space");
     ok(rig_write(rig, fd, "") == WASI_SUCCESS, "though for nothing there is");
     ok(wasi_counters(rig->wasi)->bytes_written == 10, "what was written is counted");
@@ -23,7 +26,8 @@ static void test_disk(struct rig *rig)
     ok(rig_write(rig, fd, "y") == WASI_ENOSPC, "overwriting counts too");
     ok(CALL(rig, fd_allocate, fd, 0, 1) == WASI_ENOSPC, "and allocating");
     ok(CALL(rig, fd_filestat_set_size, fd, 1000) == WASI_SUCCESS, "a sparse file costs nothing");
-    ok(rig_write(rig, 1, "# the guest's own streams are no disk\n") == WASI_SUCCESS, "nor does standard output");
+    ok(rig_write(rig, 1, "# the guest's own streams are no disk\n") == WASI_SUCCESS,
+       "nor does standard output");
 
     rig_start(rig);
     fd = rig_open(rig, RIG_RW, "disk", 0, RIGHTS_RW);
@@ -31,7 +35,8 @@ static void test_disk(struct rig *rig)
     if (answer == WASI_ENOTSUP)
         skip("this file system cannot allocate");
     else
-        ok(answer == WASI_SUCCESS && wasi_counters(rig->wasi)->bytes_written == 8, "what is allocated is counted");
+        ok(answer == WASI_SUCCESS && wasi_counters(rig->wasi)->bytes_written == 8,
+           "what is allocated is counted");
     rig->limits.value[LIMIT_DISK] = UNITS_UNLIMITED;
 }
 
@@ -40,20 +45,27 @@ static void test_file(struct rig *rig)
     rig->limits.value[LIMIT_FILE] = 8;
     rig_start(rig);
     uint32_t fd = rig_open(rig, RIG_RW, "size", OFLAG_CREAT, RIGHTS_RW);
-    ok(rig_write(rig, fd, "0123456789") == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 8 && hits(rig) == HIT_FILE,
+    ok(rig_write(rig, fd, "0123456789") == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 8 &&
+           hits(rig) == HIT_FILE,
        "a write ends at the file limit");
     ok(rig_write(rig, fd, "x") == WASI_EFBIG, "and the next one fails");
     rig_buffer(rig, 4);
-    ok(CALL(rig, fd_pwrite, fd, RIG_IOV, 1, 6, RIG_OUT) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 2,
+    ok(CALL(rig, fd_pwrite, fd, RIG_IOV, 1, 6, RIG_OUT) == WASI_SUCCESS &&
+           rig_u32(rig, RIG_OUT) == 2,
        "pwrite ends there too");
-    ok(CALL(rig, fd_pwrite, fd, RIG_IOV, 1, 1ULL << 40, RIG_OUT) == WASI_EFBIG, "or begins behind it");
-    ok(CALL(rig, fd_filestat_set_size, fd, 9) == WASI_EFBIG && CALL(rig, fd_filestat_set_size, fd, 7) == WASI_SUCCESS,
+    ok(CALL(rig, fd_pwrite, fd, RIG_IOV, 1, 1ULL << 40, RIG_OUT) == WASI_EFBIG,
+       "or begins behind it");
+    ok(CALL(rig, fd_filestat_set_size, fd, 9) == WASI_EFBIG &&
+           CALL(rig, fd_filestat_set_size, fd, 7) == WASI_SUCCESS,
        "truncation keeps to it");
     ok(CALL(rig, fd_allocate, fd, 4, 5) == WASI_EFBIG, "and allocation");
-    ok(CALL_OPEN(rig, RIG_RW, 0, "size", 0, RIGHTS_RW, FDFLAG_APPEND) == WASI_SUCCESS, "an appended file");
+    ok(CALL_OPEN(rig, RIG_RW, 0, "size", 0, RIGHTS_RW, FDFLAG_APPEND) == WASI_SUCCESS,
+       "an appended file");
     fd = rig_u32(rig, RIG_OUT);
-    ok(rig_write(rig, fd, "abc") == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 1, "keeps to it from its end");
-    ok(CALL(rig, fd_pwrite, fd, RIG_IOV, 1, 0, RIG_OUT) == WASI_EFBIG, "with pwrite as well, which appends");
+    ok(rig_write(rig, fd, "abc") == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 1,
+       "keeps to it from its end");
+    ok(CALL(rig, fd_pwrite, fd, RIG_IOV, 1, 0, RIG_OUT) == WASI_EFBIG,
+       "with pwrite as well, which appends");
     struct stat st;
     ok(stat(rig_host(rig, "rw/size"), &st) == 0 && st.st_size == 8, "so the file never was larger");
     rig->limits.value[LIMIT_FILE] = UNITS_UNLIMITED;
@@ -80,20 +92,22 @@ static void test_open_files(struct rig *rig)
     rig_start(rig);
     uint32_t five = rig_open(rig, RIG_RW, "file", 0, 0), six = rig_open(rig, RIG_RW, "file", 0, 0);
     ok(five == 5 && six == 6 && hits(rig) == 0, "descriptors up to the limit");
-    ok(CALL_OPEN(rig, RIG_RW, 0, "unborn", OFLAG_CREAT, 0, 0) == WASI_EMFILE && hits(rig) == HIT_OPEN_FILES &&
-           !rig_exists(rig, "rw/unborn"),
+    ok(CALL_OPEN(rig, RIG_RW, 0, "unborn", OFLAG_CREAT, 0, 0) == WASI_EMFILE &&
+           hits(rig) == HIT_OPEN_FILES && !rig_exists(rig, "rw/unborn"),
        "and not one more, nor is a file made for it");
     ok(CALL(rig, fd_close, five) == WASI_SUCCESS && rig_open(rig, RIG_RW, "file", 0, 0) == five,
        "a closed number is free again");
     rig->limits.value[LIMIT_OPEN_FILES] = 1;
     rig_start(rig);
-    ok(CALL(rig, fd_prestat_get, RIG_RO, RIG_OUT) == WASI_SUCCESS, "what a guest is born with always fits");
+    ok(CALL(rig, fd_prestat_get, RIG_RO, RIG_OUT) == WASI_SUCCESS,
+       "what a guest is born with always fits");
     rig->limits.value[LIMIT_OPEN_FILES] = 300;
     rig_start(rig);
     uint32_t fd = 0;
     for (uint32_t i = 5; i < 300; i++)
         fd = rig_open(rig, RIG_RW, "file", 0, 0);
-    ok(fd == 299 && CALL_OPEN(rig, RIG_RW, 0, "file", 0, 0, 0) == WASI_EMFILE, "the table grows to its limit");
+    ok(fd == 299 && CALL_OPEN(rig, RIG_RW, 0, "file", 0, 0, 0) == WASI_EMFILE,
+       "the table grows to its limit");
 }
 
 int main(void)

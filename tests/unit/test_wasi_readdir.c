@@ -44,15 +44,20 @@ static void test_types(struct rig *rig)
     static const struct {
         const char *name;
         uint32_t type;
-    } rows[] = {{".", FILETYPE_DIRECTORY},     {"..", FILETYPE_DIRECTORY}, {"sub", FILETYPE_DIRECTORY},
-                {"file", FILETYPE_REGULAR_FILE}, {"rel", FILETYPE_SYMBOLIC_LINK}};
+    } rows[] = {{".", FILETYPE_DIRECTORY},
+                {"..", FILETYPE_DIRECTORY},
+                {"sub", FILETYPE_DIRECTORY},
+                {"file", FILETYPE_REGULAR_FILE},
+                {"rel", FILETYPE_SYMBOLIC_LINK}};
     struct listed list[32];
 
-    ok(list_at(rig, RIG_RW, 4096, 0) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) < 4096, "a preopen can be listed");
+    ok(list_at(rig, RIG_RW, 4096, 0) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) < 4096,
+       "a preopen can be listed");
     size_t count = parse(rig, list, 32);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const struct listed *entry = find(list, count, rows[i].name);
-        ok(entry != NULL && entry->dirent.type == rows[i].type, "'%s' is there with its type", rows[i].name);
+        ok(entry != NULL && entry->dirent.type == rows[i].type, "'%s' is there with its type",
+           rows[i].name);
     }
     struct stat st;
     if (stat(rig_host(rig, "rw/file"), &st) < 0)
@@ -117,28 +122,33 @@ static void test_many(struct rig *rig)
 static void test_edges(struct rig *rig)
 {
     uint32_t fd = rig_open(rig, RIG_RW, "sub", OFLAG_DIRECTORY, RIGHT_FD_READDIR);
-    static const uint64_t cookies[] = {1, 2, 3, 1234567, 1ULL << 31, 1ULL << 32, 1ULL << 62, INT64_MAX,
-                                       1ULL << 63, UINT64_MAX};
+    static const uint64_t cookies[] = {1,          2,          3,         1234567,    1ULL << 31,
+                                       1ULL << 32, 1ULL << 62, INT64_MAX, 1ULL << 63, UINT64_MAX};
 
-    ok(list_at(rig, fd, 1, 0) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 1, "a buffer of one byte is filled");
+    ok(list_at(rig, fd, 1, 0) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 1,
+       "a buffer of one byte is filled");
     ok(list_at(rig, fd, 0, 0) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 0, "and one of none");
     rig->memory.base[RIG_DATA + 30] = 0x77;
-    ok(list_at(rig, fd, 30, 0) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 30 && rig->memory.base[RIG_DATA + 30] == 0x77,
+    ok(list_at(rig, fd, 30, 0) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) == 30 &&
+           rig->memory.base[RIG_DATA + 30] == 0x77,
        "an entry is cut at the end of the buffer, not behind it");
     for (size_t i = 0; i < ARRAY_SIZE(cookies); i++) {
         uint32_t answer = list_at(rig, fd, 4096, cookies[i]);
         ok(answer == WASI_SUCCESS || answer == WASI_EINVAL, "cookie %#llx does no harm (%u)",
            (unsigned long long) cookies[i], answer);
     }
-    ok(list_at(rig, fd, 4096, 0) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) > 60, "and the start is still the start");
+    ok(list_at(rig, fd, 4096, 0) == WASI_SUCCESS && rig_u32(rig, RIG_OUT) > 60,
+       "and the start is still the start");
 }
 
 static void test_removed(struct rig *rig)
 {
     if (mkdir(rig_host(rig, "rw/gone"), 0755) < 0)
         rig_die("mkdir");
-    uint32_t fd = rig_open(rig, RIG_RW, "gone", OFLAG_DIRECTORY, RIGHT_FD_READDIR | RIGHT_PATH_CREATE_FILE | RIGHT_PATH_OPEN);
-    ok(CALL_PATH(rig, path_remove_directory, RIG_RW, "gone") == WASI_SUCCESS, "an open directory can be removed");
+    uint32_t fd = rig_open(rig, RIG_RW, "gone", OFLAG_DIRECTORY,
+                           RIGHT_FD_READDIR | RIGHT_PATH_CREATE_FILE | RIGHT_PATH_OPEN);
+    ok(CALL_PATH(rig, path_remove_directory, RIG_RW, "gone") == WASI_SUCCESS,
+       "an open directory can be removed");
     uint32_t answer = list_at(rig, fd, 4096, 0);
     ok(answer == WASI_SUCCESS, "and is then empty (%u)", answer);
     ok(CALL_OPEN(rig, fd, 0, "x", OFLAG_CREAT, 0, 0) == WASI_ENOENT, "nothing can be made in it");

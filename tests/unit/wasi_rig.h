@@ -1,6 +1,7 @@
 /*
- * wasi_rig: a guest without an engine. A throwaway tree with a writable grant (descriptor 3, "/rw"), a read-only one (4, "/ro") and
- * a folder beside them that nobody may reach; a memory with a page behind it that faults; calls by name.
+ * wasi_rig: a guest without an engine. A throwaway tree with a writable grant (descriptor 3,
+ * "/rw"), a read-only one (4, "/ro") and a folder beside them that nobody may reach; a memory with
+ * a page behind it that faults; calls by name.
  */
 #pragma once
 
@@ -110,10 +111,14 @@ __attribute__((unused)) static void rig_plant(struct rig *rig)
     static const struct {
         const char *text, *path;
     } links[] = {
-        {"/etc", "rw/abs"},          {"../outside", "rw/rel"},
-        {"../outside/secret", "rw/out"}, {"rel", "rw/chain"},
-        {"sub", "rw/in"},            {"loop", "rw/loop"},
-        {"nowhere", "rw/dangling"},  {"../outside/new", "rw/dangling_out"},
+        {"/etc", "rw/abs"},
+        {"../outside", "rw/rel"},
+        {"../outside/secret", "rw/out"},
+        {"rel", "rw/chain"},
+        {"sub", "rw/in"},
+        {"loop", "rw/loop"},
+        {"nowhere", "rw/dangling"},
+        {"../outside/new", "rw/dangling_out"},
         {"../outside/secret", "ro/out"},
     };
 
@@ -161,8 +166,8 @@ __attribute__((unused)) static void rig_start(struct rig *rig)
 __attribute__((unused)) static void rig_init(struct rig *rig)
 {
     size_t page = (size_t) sysconf(_SC_PAGESIZE);
-    uint8_t *base = mmap(NULL, RIG_MEMORY + page, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *base =
+        mmap(NULL, RIG_MEMORY + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     *rig = (struct rig){.root = "/tmp/wasp-wasi.XXXXXX",
                         .memory = {base, RIG_MEMORY},
@@ -237,33 +242,33 @@ __attribute__((unused)) static uint64_t rig_u64(const struct rig *rig, uint32_t 
 /* One of the calls whose arguments are a directory and a path. */
 #define CALL_PATH(rig, name, fd, path) CALL(rig, name, fd, RIG_PATH, rig_text(rig, RIG_PATH, path))
 /* Two directories and paths: path_rename. */
-#define CALL_RENAME(rig, fd, from, fd2, to)                                                        \
-    CALL(rig, path_rename, fd, RIG_PATH, rig_text(rig, RIG_PATH, from), fd2, RIG_PATH2,            \
+#define CALL_RENAME(rig, fd, from, fd2, to)                                             \
+    CALL(rig, path_rename, fd, RIG_PATH, rig_text(rig, RIG_PATH, from), fd2, RIG_PATH2, \
          rig_text(rig, RIG_PATH2, to))
-#define CALL_LINK(rig, fd, from, fd2, to)                                                          \
-    CALL(rig, path_link, fd, 0, RIG_PATH, rig_text(rig, RIG_PATH, from), fd2, RIG_PATH2,           \
+#define CALL_LINK(rig, fd, from, fd2, to)                                                \
+    CALL(rig, path_link, fd, 0, RIG_PATH, rig_text(rig, RIG_PATH, from), fd2, RIG_PATH2, \
          rig_text(rig, RIG_PATH2, to))
-#define CALL_SYMLINK(rig, text, fd, path)                                                          \
-    CALL(rig, path_symlink, RIG_PATH2, rig_text(rig, RIG_PATH2, text), fd, RIG_PATH,               \
+#define CALL_SYMLINK(rig, text, fd, path)                                            \
+    CALL(rig, path_symlink, RIG_PATH2, rig_text(rig, RIG_PATH2, text), fd, RIG_PATH, \
          rig_text(rig, RIG_PATH, path))
-#define CALL_STAT(rig, fd, follow, path)                                                           \
+#define CALL_STAT(rig, fd, follow, path) \
     CALL(rig, path_filestat_get, fd, follow, RIG_PATH, rig_text(rig, RIG_PATH, path), RIG_OUT)
-#define CALL_TIMES(rig, fd, follow, path, ns)                                                      \
-    CALL(rig, path_filestat_set_times, fd, follow, RIG_PATH, rig_text(rig, RIG_PATH, path), ns,    \
+#define CALL_TIMES(rig, fd, follow, path, ns)                                                   \
+    CALL(rig, path_filestat_set_times, fd, follow, RIG_PATH, rig_text(rig, RIG_PATH, path), ns, \
          ns, FST_ATIM | FST_MTIM)
-#define CALL_READLINK(rig, fd, path, size)                                                         \
+#define CALL_READLINK(rig, fd, path, size) \
     CALL(rig, path_readlink, fd, RIG_PATH, rig_text(rig, RIG_PATH, path), RIG_DATA, size, RIG_OUT)
-#define CALL_OPEN(rig, fd, follow, path, oflags, rights, fdflags)                                  \
-    CALL(rig, path_open, fd, follow, RIG_PATH, rig_text(rig, RIG_PATH, path), oflags, rights,      \
+#define CALL_OPEN(rig, fd, follow, path, oflags, rights, fdflags)                             \
+    CALL(rig, path_open, fd, follow, RIG_PATH, rig_text(rig, RIG_PATH, path), oflags, rights, \
          rights, fdflags, RIG_OUT)
 
-#define RIGHTS_RW                                                                                  \
-    (RIGHT_FD_READ | RIGHT_FD_WRITE | RIGHT_FD_SEEK | RIGHT_FD_TELL | RIGHT_FD_FILESTAT_GET |      \
-     RIGHT_FD_FILESTAT_SET_SIZE | RIGHT_FD_ALLOCATE | RIGHT_FD_ADVISE | RIGHT_FD_SYNC |            \
-     RIGHT_FD_DATASYNC | RIGHT_FD_FILESTAT_SET_TIMES | RIGHT_FD_FDSTAT_SET_FLAGS |                 \
+#define RIGHTS_RW                                                                             \
+    (RIGHT_FD_READ | RIGHT_FD_WRITE | RIGHT_FD_SEEK | RIGHT_FD_TELL | RIGHT_FD_FILESTAT_GET | \
+     RIGHT_FD_FILESTAT_SET_SIZE | RIGHT_FD_ALLOCATE | RIGHT_FD_ADVISE | RIGHT_FD_SYNC |       \
+     RIGHT_FD_DATASYNC | RIGHT_FD_FILESTAT_SET_TIMES | RIGHT_FD_FDSTAT_SET_FLAGS |            \
      RIGHT_POLL_FD_READWRITE)
-#define RIGHTS_READ                                                                                \
-    (RIGHT_FD_READ | RIGHT_FD_SEEK | RIGHT_FD_TELL | RIGHT_FD_FILESTAT_GET |                       \
+#define RIGHTS_READ                                                          \
+    (RIGHT_FD_READ | RIGHT_FD_SEEK | RIGHT_FD_TELL | RIGHT_FD_FILESTAT_GET | \
      RIGHT_FD_FILESTAT_SET_TIMES | RIGHT_FD_SYNC | RIGHT_POLL_FD_READWRITE)
 
 /* The descriptor, or dies: for what a test builds on. */

@@ -1,7 +1,9 @@
 /*
- * abi: numbers and layouts of wasi_snapshot_preview1 and of the older wasi_unstable, as they lie in guest memory.
+ * abi: numbers and layouts of wasi_snapshot_preview1 and of the older wasi_unstable, as they lie in
+ * guest memory.
  *
- * Guest memory is little-endian and so must the host be: structs are copied as they are, always whole and zeroed before.
+ * Guest memory is little-endian and so must the host be: structs are copied as they are, always
+ * whole and zeroed before.
  */
 #pragma once
 
@@ -180,6 +182,7 @@ _Static_assert(sizeof(struct abi_dirent) == 24, "dirent");
 _Static_assert(sizeof(struct abi_subscription) == 48, "subscription");
 _Static_assert(offsetof(struct abi_subscription, flags) == 40, "subscription");
 _Static_assert(sizeof(struct abi_subscription_unstable) == 56, "subscription of wasi_unstable");
-_Static_assert(offsetof(struct abi_subscription_unstable, flags) == 48, "subscription of wasi_unstable");
+_Static_assert(offsetof(struct abi_subscription_unstable, flags) == 48,
+               "subscription of wasi_unstable");
 _Static_assert(sizeof(struct abi_event) == 32, "event");
 _Static_assert(offsetof(struct abi_event, nbytes) == 16, "event");

@@ -34,14 +34,16 @@ static uint32_t ask(int (*question)(clockid_t, struct timespec *), const struct 
     return memory_put_u64(memory, answer_at, ns) ? WASI_SUCCESS : WASI_EFAULT;
 }
 
-uint32_t call_clock_res_get(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t call_clock_res_get(struct wasi *wasi, const struct wasi_memory *memory,
+                            const uint64_t *args)
 {
     (void) wasi;
     return ask(clock_getres, memory, (uint32_t) args[0], (uint32_t) args[1]);
 }
 
 /* args[1], the precision, is how inexact the guest would take it; ours is always exact. */
-uint32_t call_clock_time_get(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t call_clock_time_get(struct wasi *wasi, const struct wasi_memory *memory,
+                             const uint64_t *args)
 {
     (void) wasi;
     return ask(clock_gettime, memory, (uint32_t) args[0], (uint32_t) args[2]);

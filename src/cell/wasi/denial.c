@@ -5,7 +5,10 @@
 
 #include "base/utf8.h"
 
-/* File names hold any byte, and what is told here ends on a terminal: no control characters, no half of a character. */
+/*
+ * File names hold any byte, and what is told here ends on a terminal: no control characters, no
+ * half of a character.
+ */
 static void make_printable(char *text)
 {
     size_t len = strlen(text);
@@ -37,8 +40,8 @@ static void name_target(const char *name, const char *path, char *ret_target, si
     make_printable(ret_target);
 }
 
-void wasi_deny(struct wasi *wasi, const char *action, const struct fd_entry *entry, const char *path,
-               const char *rule)
+void wasi_deny(struct wasi *wasi, const char *action, const struct fd_entry *entry,
+               const char *path, const char *rule)
 {
     wasi->counters.denials++;
     if (wasi->config.denied == NULL)

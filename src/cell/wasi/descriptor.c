@@ -23,7 +23,8 @@ uint32_t call_fd_renumber(struct wasi *wasi, const struct wasi_memory *memory, c
     return fds_move(&wasi->fds, (uint32_t) args[0], (uint32_t) args[1]);
 }
 
-uint32_t call_fd_fdstat_get(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t call_fd_fdstat_get(struct wasi *wasi, const struct wasi_memory *memory,
+                            const uint64_t *args)
 {
     struct fd_entry *entry;
     uint32_t failed = fds_get(&wasi->fds, (uint32_t) args[0], 0, &entry);
@@ -40,7 +41,10 @@ uint32_t call_fd_fdstat_get(struct wasi *wasi, const struct wasi_memory *memory,
                                                                            : WASI_EFAULT;
 }
 
-/* The kernel lets a file lose or gain O_APPEND alone; NONBLOCK is ours, and regular files never block. */
+/*
+ * The kernel lets a file lose or gain O_APPEND alone; NONBLOCK is ours, and regular files never
+ * block.
+ */
 uint32_t call_fd_fdstat_set_flags(struct wasi *wasi, const struct wasi_memory *memory,
                                   const uint64_t *args)
 {
@@ -90,7 +94,8 @@ static uint32_t preopen_name(struct wasi *wasi, uint32_t fd, const char **ret_na
     return WASI_SUCCESS;
 }
 
-uint32_t call_fd_prestat_get(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t call_fd_prestat_get(struct wasi *wasi, const struct wasi_memory *memory,
+                             const uint64_t *args)
 {
     const char *name;
     uint32_t failed = preopen_name(wasi, (uint32_t) args[0], &name);

@@ -1,5 +1,6 @@
 /*
- * Listing a directory. The kernel's own positions are the cookies, so they stay good while names come and go.
+ * Listing a directory. The kernel's own positions are the cookies, so they stay good while names
+ * come and go.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -38,7 +39,10 @@ static uint8_t type_of(const struct listing *listing, const struct dirent64 *ent
     return filetype_of(st.st_mode);
 }
 
-/* The parent of a grant's root is none of the guest's business: there, ".." is the root itself, as in "/". */
+/*
+ * The parent of a grant's root is none of the guest's business: there, ".." is the root itself, as
+ * in "/".
+ */
 static uint64_t inode_of(const struct listing *listing, const struct dirent64 *entry)
 {
     const struct grant *grant = &listing->wasi->grants[listing->dir->grant];
@@ -60,7 +64,10 @@ static void put_bytes(struct listing *listing, const void *bytes, size_t len)
     listing->left -= fits;
 }
 
-/* The last entry is cut where the guest's buffer ends: a full buffer is how the guest learns that there is more. */
+/*
+ * The last entry is cut where the guest's buffer ends: a full buffer is how the guest learns that
+ * there is more.
+ */
 static void put_entry(struct listing *listing, const struct dirent64 *entry)
 {
     size_t len = strlen(entry->d_name);
@@ -84,7 +91,8 @@ static uint32_t read_entries(const struct listing *listing, char *entries, long 
         size = MAX_LIST_BYTES;
     *ret_bytes = syscall(SYS_getdents64, listing->dir->host, entries, size);
     if (*ret_bytes < 0)
-        return errno == ENOENT ? WASI_SUCCESS : wasi_errno_of(errno); /* removed: empty, as libcs have it */
+        return errno == ENOENT ? WASI_SUCCESS
+                               : wasi_errno_of(errno); /* removed: empty, as libcs have it */
     return WASI_SUCCESS;
 }
 

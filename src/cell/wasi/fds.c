@@ -11,17 +11,17 @@
 #define FIRST_ENTRIES 16
 
 /* Bytes live in files, names in directories. */
-#define RIGHTS_OF_BYTES                                                                            \
-    (RIGHT_FD_READ | RIGHT_FD_SEEK | RIGHT_FD_TELL | RIGHT_FD_WRITE | RIGHT_FD_ADVISE |            \
+#define RIGHTS_OF_BYTES                                                                 \
+    (RIGHT_FD_READ | RIGHT_FD_SEEK | RIGHT_FD_TELL | RIGHT_FD_WRITE | RIGHT_FD_ADVISE | \
      RIGHT_FD_ALLOCATE | RIGHT_FD_FILESTAT_SET_SIZE)
-#define RIGHTS_OF_NAMES                                                                            \
-    (RIGHT_PATH_CREATE_DIRECTORY | RIGHT_PATH_CREATE_FILE | RIGHT_PATH_LINK_SOURCE |               \
-     RIGHT_PATH_LINK_TARGET | RIGHT_PATH_OPEN | RIGHT_FD_READDIR | RIGHT_PATH_READLINK |           \
-     RIGHT_PATH_RENAME_SOURCE | RIGHT_PATH_RENAME_TARGET | RIGHT_PATH_FILESTAT_GET |               \
-     RIGHT_PATH_FILESTAT_SET_SIZE | RIGHT_PATH_FILESTAT_SET_TIMES | RIGHT_PATH_SYMLINK |           \
+#define RIGHTS_OF_NAMES                                                                  \
+    (RIGHT_PATH_CREATE_DIRECTORY | RIGHT_PATH_CREATE_FILE | RIGHT_PATH_LINK_SOURCE |     \
+     RIGHT_PATH_LINK_TARGET | RIGHT_PATH_OPEN | RIGHT_FD_READDIR | RIGHT_PATH_READLINK | \
+     RIGHT_PATH_RENAME_SOURCE | RIGHT_PATH_RENAME_TARGET | RIGHT_PATH_FILESTAT_GET |     \
+     RIGHT_PATH_FILESTAT_SET_SIZE | RIGHT_PATH_FILESTAT_SET_TIMES | RIGHT_PATH_SYMLINK | \
      RIGHT_PATH_REMOVE_DIRECTORY | RIGHT_PATH_UNLINK_FILE)
-#define RIGHTS_OF_BOTH                                                                             \
-    (RIGHT_FD_DATASYNC | RIGHT_FD_SYNC | RIGHT_FD_FDSTAT_SET_FLAGS | RIGHT_FD_FILESTAT_GET |       \
+#define RIGHTS_OF_BOTH                                                                       \
+    (RIGHT_FD_DATASYNC | RIGHT_FD_SYNC | RIGHT_FD_FDSTAT_SET_FLAGS | RIGHT_FD_FILESTAT_GET | \
      RIGHT_FD_FILESTAT_SET_TIMES | RIGHT_POLL_FD_READWRITE)
 
 const uint64_t rights_of_file = RIGHTS_OF_BYTES | RIGHTS_OF_BOTH;
@@ -102,7 +102,10 @@ struct fd_entry *fds_find(struct fds *fds, uint32_t fd)
     return &fds->entries[fd];
 }
 
-/* The first row that fits says why a right is missing: wasi-libc passes these on as errno, and programs look at it. */
+/*
+ * The first row that fits says why a right is missing: wasi-libc passes these on as errno, and
+ * programs look at it.
+ */
 static uint32_t why_missing(const struct fd_entry *entry, uint64_t missing)
 {
     bool is_directory = entry->filetype == FILETYPE_DIRECTORY;

@@ -70,7 +70,10 @@ uint32_t call_fd_filestat_set_size(struct wasi *wasi, const struct wasi_memory *
     return failed ? failed : result(ftruncate(entry->host, (off_t) args[1]));
 }
 
-/* A stream cannot be synchronised; below a read-only grant there is nothing to, and the filter knows no fsync there. */
+/*
+ * A stream cannot be synchronised; below a read-only grant there is nothing to, and the filter
+ * knows no fsync there.
+ */
 static uint32_t sync_with(struct wasi *wasi, uint32_t fd, uint64_t right, int (*how)(int))
 {
     struct fd_entry *entry;

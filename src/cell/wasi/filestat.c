@@ -78,14 +78,17 @@ uint32_t filestat_of_path(struct wasi *wasi, const struct wasi_memory *memory, c
     if (!path.is_plain)
         return stat_walked(wasi, &path, follows ? 0 : O_NOFOLLOW, ret_stat);
 
-    /* one call instead of three, unless the name turns out to be a symlink that is to be followed */
+    /*
+     * one call instead of three, unless the name turns out to be a symlink that is to be followed
+     */
     if (fstatat(path.dir->host, path.text, ret_stat, AT_SYMLINK_NOFOLLOW) < 0)
         return wasi_errno_of(errno);
     return follows && S_ISLNK(ret_stat->st_mode) ? stat_walked(wasi, &path, 0, ret_stat)
                                                  : WASI_SUCCESS;
 }
 
-static uint32_t put_filestat(const struct wasi_memory *memory, uint32_t pointer, const struct stat *st)
+static uint32_t put_filestat(const struct wasi_memory *memory, uint32_t pointer,
+                             const struct stat *st)
 {
     struct abi_filestat filestat = {
         .dev = st->st_dev,
@@ -101,7 +104,8 @@ static uint32_t put_filestat(const struct wasi_memory *memory, uint32_t pointer,
     return memory_put(memory, pointer, &filestat, sizeof(filestat)) ? WASI_SUCCESS : WASI_EFAULT;
 }
 
-uint32_t call_fd_filestat_get(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t call_fd_filestat_get(struct wasi *wasi, const struct wasi_memory *memory,
+                              const uint64_t *args)
 {
     struct stat st;
     uint32_t failed = filestat_of_fd(wasi, args, &st);
@@ -129,7 +133,8 @@ static struct timespec choose_time(bool set, bool now, uint64_t ns)
     return (struct timespec){(time_t) (ns / NS_PER_S), (long) (ns % NS_PER_S)};
 }
 
-static uint32_t choose_times(uint64_t atim, uint64_t mtim, uint32_t flags, struct timespec *ret_times)
+static uint32_t choose_times(uint64_t atim, uint64_t mtim, uint32_t flags,
+                             struct timespec *ret_times)
 {
     uint32_t both_atim = FST_ATIM | FST_ATIM_NOW, both_mtim = FST_MTIM | FST_MTIM_NOW;
 

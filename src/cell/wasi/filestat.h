@@ -8,7 +8,10 @@
 #include "cell/wasi/memory.h"
 #include "cell/wasi/state.h"
 
-/* fd_filestat_get and path_filestat_get up to the layout, which differs between the import modules. WASI errnos. */
+/*
+ * fd_filestat_get and path_filestat_get up to the layout, which differs between the import modules.
+ * WASI errnos.
+ */
 uint32_t filestat_of_fd(struct wasi *wasi, const uint64_t *args, struct stat *ret_stat);
 uint32_t filestat_of_path(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args,
                           struct stat *ret_stat);

@@ -40,8 +40,8 @@ static ssize_t host_pwrite(int fd, const struct span *span, off_t offset)
 }
 
 /*
- * A standard stream may block, and its file description may be shared with others: O_NONBLOCK is never set on it. A guest that asked for
- * it is told before, a host end that has it is waited for.
+ * A standard stream may block, and its file description may be shared with others: O_NONBLOCK is
+ * never set on it. A guest that asked for it is told before, a host end that has it is waited for.
  */
 static uint32_t move_stream(struct wasi *wasi, const struct fd_entry *entry, short events,
                             const struct span *span, ssize_t *ret_moved)
@@ -52,7 +52,8 @@ static uint32_t move_stream(struct wasi *wasi, const struct fd_entry *entry, sho
     if (!may_wait && wasi_wait(wasi, &stream, 1, 0) == 0)
         return WASI_EAGAIN;
     for (;;) {
-        *ret_moved = events == POLLIN ? host_read(entry->host, span) : host_write(entry->host, span);
+        *ret_moved =
+            events == POLLIN ? host_read(entry->host, span) : host_write(entry->host, span);
         if (*ret_moved >= 0)
             return WASI_SUCCESS;
         if (errno != EINTR && (errno != EAGAIN || !may_wait))
@@ -88,8 +89,7 @@ uint32_t call_fd_read(struct wasi *wasi, const struct wasi_memory *memory, const
     struct fd_entry *entry;
     struct span span;
     ssize_t moved;
-    uint32_t failed =
-        prepare(wasi, memory, args, RIGHT_FD_READ, (uint32_t) args[3], &entry, &span);
+    uint32_t failed = prepare(wasi, memory, args, RIGHT_FD_READ, (uint32_t) args[3], &entry, &span);
 
     if (failed)
         return failed;
@@ -103,8 +103,8 @@ uint32_t call_fd_pread(struct wasi *wasi, const struct wasi_memory *memory, cons
 {
     struct fd_entry *entry;
     struct span span;
-    uint32_t failed = prepare(wasi, memory, args, RIGHT_FD_READ | RIGHT_FD_SEEK,
-                              (uint32_t) args[4], &entry, &span);
+    uint32_t failed = prepare(wasi, memory, args, RIGHT_FD_READ | RIGHT_FD_SEEK, (uint32_t) args[4],
+                              &entry, &span);
 
     if (failed)
         return failed;

@@ -1,6 +1,7 @@
 /*
- * memory: guest memory, where every pointer is a claim. A range is checked at each use, without overflow;
- * alignment is not asked for. No pointer from here outlives the call it was made in: memory may move when it grows.
+ * memory: guest memory, where every pointer is a claim. A range is checked at each use, without
+ * overflow; alignment is not asked for. No pointer from here outlives the call it was made in:
+ * memory may move when it grows.
  */
 #pragma once
 
@@ -10,7 +11,10 @@
 
 #include "cell/wasi/wasi.h"
 
-/* What one readv or writev takes; a guest that passes more gets a short read or write, as it must expect anyway. */
+/*
+ * What one readv or writev takes; a guest that passes more gets a short read or write, as it must
+ * expect anyway.
+ */
 #define SPAN_MAX_BUFFERS 1024
 
 /* The host's address of `len` bytes at `pointer`, or NULL if not all of them lie in memory. */
@@ -34,12 +38,14 @@ static inline bool memory_put(const struct wasi_memory *memory, uint32_t pointer
     return true;
 }
 
-static inline bool memory_put_u32(const struct wasi_memory *memory, uint32_t pointer, uint32_t value)
+static inline bool memory_put_u32(const struct wasi_memory *memory, uint32_t pointer,
+                                  uint32_t value)
 {
     return memory_put(memory, pointer, &value, sizeof(value));
 }
 
-static inline bool memory_put_u64(const struct wasi_memory *memory, uint32_t pointer, uint64_t value)
+static inline bool memory_put_u64(const struct wasi_memory *memory, uint32_t pointer,
+                                  uint64_t value)
 {
     return memory_put(memory, pointer, &value, sizeof(value));
 }
@@ -52,8 +58,8 @@ struct span {
 };
 
 /*
- * Takes over the guest's array of buffers: copied first, then checked, so that what was checked is what is used.
- * Returns a WASI errno; *ret_span is half filled unless that is 0.
+ * Takes over the guest's array of buffers: copied first, then checked, so that what was checked is
+ * what is used. Returns a WASI errno; *ret_span is half filled unless that is 0.
  */
 uint32_t span_take(const struct wasi_memory *memory, uint32_t pointer, uint32_t count,
                    struct span *ret_span);

@@ -44,7 +44,8 @@ static uint32_t take_parent(struct wasi *wasi, const struct wasi_memory *memory,
 uint32_t call_path_create_directory(struct wasi *wasi, const struct wasi_memory *memory,
                                     const uint64_t *args)
 {
-    static const struct path_need need = {"path_create_directory", RIGHT_PATH_CREATE_DIRECTORY, true};
+    static const struct path_need need = {"path_create_directory", RIGHT_PATH_CREATE_DIRECTORY,
+                                          true};
     _cleanup_(path_parent_release) struct path_parent parent = PATH_PARENT_INIT;
     struct path path;
     uint32_t failed = take_parent(wasi, memory, (uint32_t) args[0], (uint32_t) args[1],
@@ -58,7 +59,8 @@ uint32_t call_path_create_directory(struct wasi *wasi, const struct wasi_memory 
 uint32_t call_path_remove_directory(struct wasi *wasi, const struct wasi_memory *memory,
                                     const uint64_t *args)
 {
-    static const struct path_need need = {"path_remove_directory", RIGHT_PATH_REMOVE_DIRECTORY, true};
+    static const struct path_need need = {"path_remove_directory", RIGHT_PATH_REMOVE_DIRECTORY,
+                                          true};
     _cleanup_(path_parent_release) struct path_parent parent = PATH_PARENT_INIT;
     struct path path;
     uint32_t failed = take_parent(wasi, memory, (uint32_t) args[0], (uint32_t) args[1],
@@ -67,7 +69,8 @@ uint32_t call_path_remove_directory(struct wasi *wasi, const struct wasi_memory 
     return failed ? failed : result(unlinkat(parent.fd, parent.name, AT_REMOVEDIR));
 }
 
-uint32_t call_path_unlink_file(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t call_path_unlink_file(struct wasi *wasi, const struct wasi_memory *memory,
+                               const uint64_t *args)
 {
     static const struct path_need need = {"path_unlink_file", RIGHT_PATH_UNLINK_FILE, true};
     _cleanup_(path_parent_release) struct path_parent parent = PATH_PARENT_INIT;
@@ -78,7 +81,10 @@ uint32_t call_path_unlink_file(struct wasi *wasi, const struct wasi_memory *memo
     return failed ? failed : result(unlinkat(parent.fd, parent.name, 0));
 }
 
-/* Between two grants the answer is always EXDEV, also where both lie on one mount and the kernel would do it. */
+/*
+ * Between two grants the answer is always EXDEV, also where both lie on one mount and the kernel
+ * would do it.
+ */
 static bool same_grant(const struct wasi *wasi, const struct path *a, const struct path *b)
 {
     return wasi->grants[a->dir->grant].same_as == wasi->grants[b->dir->grant].same_as;
@@ -105,8 +111,8 @@ uint32_t call_path_rename(struct wasi *wasi, const struct wasi_memory *memory, c
 }
 
 /*
- * What is linked is looked up by the kernel, and a slash behind a symlink would make it follow that. Only a
- * directory can stand there, and a directory cannot be linked.
+ * What is linked is looked up by the kernel, and a slash behind a symlink would make it follow
+ * that. Only a directory can stand there, and a directory cannot be linked.
  */
 static uint32_t check_link_source(struct wasi *wasi, const struct path *path)
 {
@@ -142,7 +148,10 @@ uint32_t call_path_link(struct wasi *wasi, const struct wasi_memory *memory, con
     return count_made(wasi, result(linkat(from.fd, from.name, to.fd, to.name, 0)));
 }
 
-/* The text of a symlink: any bytes but NUL, and not absolute, so that no program outside the sandbox is led astray either. */
+/*
+ * The text of a symlink: any bytes but NUL, and not absolute, so that no program outside the
+ * sandbox is led astray either.
+ */
 static uint32_t take_text(const struct wasi_memory *memory, uint32_t pointer, uint32_t len,
                           char ret_text[PATH_MAX])
 {
@@ -159,7 +168,8 @@ static uint32_t take_text(const struct wasi_memory *memory, uint32_t pointer, ui
     return WASI_SUCCESS;
 }
 
-uint32_t call_path_symlink(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t call_path_symlink(struct wasi *wasi, const struct wasi_memory *memory,
+                           const uint64_t *args)
 {
     static const struct path_need need = {"path_symlink", RIGHT_PATH_SYMLINK, true};
     _cleanup_(path_parent_release) struct path_parent parent = PATH_PARENT_INIT;
@@ -195,7 +205,8 @@ static ssize_t read_link(struct wasi *wasi, const struct path *path, char *text,
     return len;
 }
 
-uint32_t call_path_readlink(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t call_path_readlink(struct wasi *wasi, const struct wasi_memory *memory,
+                            const uint64_t *args)
 {
     static const struct path_need need = {"path_readlink", RIGHT_PATH_READLINK, false};
     uint32_t size = (uint32_t) args[4], used_at = (uint32_t) args[5];

@@ -62,8 +62,9 @@ static bool writes(const struct request *request)
 }
 
 /*
- * The host's flags but for O_CREAT and O_EXCL. O_NONBLOCK, because a FIFO in a granted directory would block us for
- * ever; regular files do not care. O_TRUNC works with O_RDONLY on Linux if the file may be written.
+ * The host's flags but for O_CREAT and O_EXCL. O_NONBLOCK, because a FIFO in a granted directory
+ * would block us for ever; regular files do not care. O_TRUNC works with O_RDONLY on Linux if the
+ * file may be written.
  */
 static int host_flags(const struct request *request)
 {
@@ -86,7 +87,10 @@ static int host_flags(const struct request *request)
     return flags | (request->oflags & OFLAG_TRUNC ? O_TRUNC : 0);
 }
 
-/* Without O_CREAT first: so we know whether a file was made, and whether a read-only grant would have had to let it. */
+/*
+ * Without O_CREAT first: so we know whether a file was made, and whether a read-only grant would
+ * have had to let it.
+ */
 static uint32_t open_or_create(struct wasi *wasi, const struct path *path,
                                const struct request *request, int *ret_fd)
 {
@@ -106,8 +110,12 @@ static uint32_t open_or_create(struct wasi *wasi, const struct path *path,
     return failed;
 }
 
-/* Pipes, sockets and devices lead to other processes and drivers, whoever put them into a granted directory. */
-static uint32_t check_type(struct wasi *wasi, const struct path *path, int fd, uint8_t *ret_filetype)
+/*
+ * Pipes, sockets and devices lead to other processes and drivers, whoever put them into a granted
+ * directory.
+ */
+static uint32_t check_type(struct wasi *wasi, const struct path *path, int fd,
+                           uint8_t *ret_filetype)
 {
     struct stat st;
 
@@ -139,8 +147,8 @@ static struct fd_entry entry_for(const struct fd_entry *dir, const struct reques
     };
 }
 
-static uint32_t open_entry(struct wasi *wasi, const struct path *path, const struct request *request,
-                           uint32_t *ret_fd)
+static uint32_t open_entry(struct wasi *wasi, const struct path *path,
+                           const struct request *request, uint32_t *ret_fd)
 {
     _cleanup_fd_ int host = -1;
     uint8_t filetype = FILETYPE_UNKNOWN;

@@ -46,8 +46,9 @@ static bool is_dots(const char *name)
     return (dots == 1 || dots == 2) && name[dots + strspn(name + dots, "/")] == '\0';
 }
 
-uint32_t path_take(struct wasi *wasi, const struct wasi_memory *memory, uint32_t fd, uint32_t pointer,
-                   uint32_t len, const struct path_need *need, struct path *ret_path)
+uint32_t path_take(struct wasi *wasi, const struct wasi_memory *memory, uint32_t fd,
+                   uint32_t pointer, uint32_t len, const struct path_need *need,
+                   struct path *ret_path)
 {
     uint32_t failed = fds_get(&wasi->fds, fd, need->rights, &ret_path->dir);
     if (failed)
@@ -64,9 +65,11 @@ uint32_t path_take(struct wasi *wasi, const struct wasi_memory *memory, uint32_t
     return WASI_SUCCESS;
 }
 
-/* RESOLVE_BENEATH answers EXDEV to "..", to an absolute symlink and to a symlink that climbs out. */
-static uint32_t open_beneath(struct wasi *wasi, const struct path *path, const char *text, int flags,
-                             int *ret_fd)
+/*
+ * RESOLVE_BENEATH answers EXDEV to "..", to an absolute symlink and to a symlink that climbs out.
+ */
+static uint32_t open_beneath(struct wasi *wasi, const struct path *path, const char *text,
+                             int flags, int *ret_fd)
 {
     int fd = fd_openat2(path->dir->host, text, (unsigned int) flags, NEW_FILE_MODE,
                         RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
@@ -106,7 +109,8 @@ static uint32_t check_dots(struct wasi *wasi, const struct path *path)
     return path_walk(wasi, path, O_PATH | O_DIRECTORY, &fd);
 }
 
-uint32_t path_open_parent(struct wasi *wasi, const struct path *path, struct path_parent *ret_parent)
+uint32_t path_open_parent(struct wasi *wasi, const struct path *path,
+                          struct path_parent *ret_parent)
 {
     size_t last = find_last(path);
     uint32_t failed = is_dots(path->text + last) ? check_dots(wasi, path) : WASI_SUCCESS;

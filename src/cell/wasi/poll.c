@@ -52,7 +52,10 @@ static uint64_t add_capped(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Everything is waited for on the monotonic clock: nobody sets the time of day back under a waiting guest. */
+/*
+ * Everything is waited for on the monotonic clock: nobody sets the time of day back under a waiting
+ * guest.
+ */
 static void watch_clock(struct poll *poll, struct interest *interest)
 {
     const struct abi_subscription *sub = &interest->sub;
@@ -115,7 +118,10 @@ static void watch_fd(struct poll *poll, struct interest *interest, struct pollfd
         *fd = (struct pollfd){.fd = entry->host, .events = reads ? POLLIN : POLLOUT};
 }
 
-/* How much a stream holds is not known without ioctl: one byte is certain, and PIPE_BUF bytes of room. */
+/*
+ * How much a stream holds is not known without ioctl: one byte is certain, and PIPE_BUF bytes of
+ * room.
+ */
 static void tell_ready(struct poll *poll, struct interest *interest, const struct pollfd *fd)
 {
     bool reads = interest->sub.tag == EVENT_FD_READ;

@@ -23,8 +23,8 @@ static uint64_t bytes_of(struct strings strings)
     return bytes;
 }
 
-static uint32_t put_sizes(const struct wasi_memory *memory, struct strings strings, uint32_t count_at,
-                          uint32_t bytes_at)
+static uint32_t put_sizes(const struct wasi_memory *memory, struct strings strings,
+                          uint32_t count_at, uint32_t bytes_at)
 {
     uint64_t bytes = bytes_of(strings);
 
@@ -37,8 +37,8 @@ static uint32_t put_sizes(const struct wasi_memory *memory, struct strings strin
 }
 
 /* All ranges are checked before the first byte: the guest sees the whole list or none of it. */
-static uint32_t put_strings(const struct wasi_memory *memory, struct strings strings, uint32_t list_at,
-                            uint32_t bytes_at)
+static uint32_t put_strings(const struct wasi_memory *memory, struct strings strings,
+                            uint32_t list_at, uint32_t bytes_at)
 {
     uint8_t *list = memory_at(memory, list_at, (uint64_t) strings.count * sizeof(uint32_t));
     uint8_t *bytes = memory_at(memory, bytes_at, bytes_of(strings));
@@ -71,7 +71,8 @@ uint32_t call_args_get(struct wasi *wasi, const struct wasi_memory *memory, cons
     return put_strings(memory, args_of(wasi), (uint32_t) args[0], (uint32_t) args[1]);
 }
 
-uint32_t call_args_sizes_get(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t call_args_sizes_get(struct wasi *wasi, const struct wasi_memory *memory,
+                             const uint64_t *args)
 {
     return put_sizes(memory, args_of(wasi), (uint32_t) args[0], (uint32_t) args[1]);
 }

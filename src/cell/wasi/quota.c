@@ -15,7 +15,8 @@ static uint64_t disk_left(const struct wasi *wasi)
 }
 
 /* Where the next write begins. With APPEND the kernel ignores offsets, pwrite's too. */
-static uint32_t find_offset(const struct fd_entry *entry, const uint64_t *given, uint64_t *ret_offset)
+static uint32_t find_offset(const struct fd_entry *entry, const uint64_t *given,
+                            uint64_t *ret_offset)
 {
     struct stat st;
     off_t at;

@@ -28,7 +28,8 @@ uint32_t call_sock_send(struct wasi *wasi, const struct wasi_memory *memory, con
     return no_socket(wasi, (uint32_t) args[0]);
 }
 
-uint32_t call_sock_shutdown(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t call_sock_shutdown(struct wasi *wasi, const struct wasi_memory *memory,
+                            const uint64_t *args)
 {
     (void) memory;
     return no_socket(wasi, (uint32_t) args[0]);

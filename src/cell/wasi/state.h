@@ -1,5 +1,6 @@
 /*
- * state: all that one guest's WASI remembers. A runner may be forked inside a call: nothing is kept anywhere else.
+ * state: all that one guest's WASI remembers. A runner may be forked inside a call: nothing is kept
+ * anywhere else.
  */
 #pragma once
 
@@ -12,7 +13,7 @@
 struct grant {
     int root;         /* stays open to the end: closing it would take a detached mount apart */
     const char *name; /* as the guest sees it */
-    size_t same_as;   /* the first grant of this directory with this access: "." is a second name of another one */
+    size_t same_as;   /* the first grant of this directory with this access: "." is a second name */
     bool writable;
     dev_t dev;
     ino_t ino;

@@ -12,7 +12,8 @@
 #include "cell/wasi/poll.h"
 
 /* The count of links has 32 bits; more read as the highest number. */
-static uint32_t put_filestat(const struct wasi_memory *memory, uint32_t pointer, const struct stat *st)
+static uint32_t put_filestat(const struct wasi_memory *memory, uint32_t pointer,
+                             const struct stat *st)
 {
     struct abi_filestat_unstable filestat = {
         .dev = st->st_dev,
@@ -73,7 +74,8 @@ static void decode(const uint8_t *bytes, struct abi_subscription *ret_subscripti
     };
 }
 
-uint32_t unstable_poll_oneoff(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args)
+uint32_t unstable_poll_oneoff(struct wasi *wasi, const struct wasi_memory *memory,
+                              const uint64_t *args)
 {
     static const struct poll_layout layout = {sizeof(struct abi_subscription_unstable), decode};
 

@@ -6,8 +6,9 @@
 #include "base/clock.h"
 
 /*
- * At the deadline the parent kills this process. We go on waiting a little for that: a guest that got an answer at the same moment
- * could end by itself first, and the run would be called an exit and not a timeout.
+ * At the deadline the parent kills this process. We go on waiting a little for that: a guest that
+ * got an answer at the same moment could end by itself first, and the run would be called an exit
+ * and not a timeout.
  */
 #define GRACE_NS (900 * NS_PER_MS)
 

@@ -21,8 +21,8 @@
 /* ---- standard streams ---------------------------------------------------------------------- */
 
 /*
- * A terminal, to a libc, is a character device without the rights to seek and tell. What can seek keeps them, so that
- * /dev/null is none; pipes and sockets have no type of their own.
+ * A terminal, to a libc, is a character device without the rights to seek and tell. What can seek
+ * keeps them, so that /dev/null is none; pipes and sockets have no type of their own.
  */
 static struct fd_entry stream_entry(int fd, const struct stat *st)
 {
@@ -75,7 +75,8 @@ static int add_grant(struct wasi *wasi, const struct wasi_preopen *preopen, stru
     struct grant *grant = &wasi->grants[wasi->n_grants++];
     struct stat st;
 
-    *grant = (struct grant){.root = preopen->fd, .name = preopen->name, .writable = preopen->writable};
+    *grant =
+        (struct grant){.root = preopen->fd, .name = preopen->name, .writable = preopen->writable};
     if (fstat(preopen->fd, &st) < 0)
         return err_sys(err, ERR_HOST, "cannot stat the granted directory '%s'", preopen->name);
     if (!S_ISDIR(st.st_mode))
@@ -87,8 +88,8 @@ static int add_grant(struct wasi *wasi, const struct wasi_preopen *preopen, stru
 }
 
 /*
- * A clone of a mount comes as an O_PATH descriptor, which cannot be listed or synchronised: it is opened once more for
- * that. Where the guest may not read the directory, the O_PATH one must do.
+ * A clone of a mount comes as an O_PATH descriptor, which cannot be listed or synchronised: it is
+ * opened once more for that. Where the guest may not read the directory, the O_PATH one must do.
  */
 static int add_preopen(struct wasi *wasi, size_t index, struct err *err)
 {

@@ -9,8 +9,10 @@
 #include "base/err.h"
 #include "plan/plan.h"
 
-/* Never NULL with a plan that passed; the settings are part of the cache key (run/cache.c). */
-wasm_engine_t *engine_new(const struct plan *plan, struct err *err);
+/* What compiler and runner have in common; part of the cache key (run/cache.c). NULL and *err. */
+wasm_config_t *engine_settings(const struct plan *plan, struct err *err);
+/* Takes the settings. NULL and *err if they do not fit together. */
+wasm_engine_t *engine_start(wasm_config_t *settings, struct err *err);
 /* Puts the engine's message (or trap's) into text, cut to size, control characters and all but
  * ASCII replaced. */
 void engine_error_text(const wasmtime_error_t *error, char *text, size_t size);
@@ -18,6 +20,9 @@ void engine_trap_text(const wasm_trap_t *trap, char *text, size_t size);
 
 /* ---- from src/engine/runtime/src/lib.rs: the runner's library only ----------------------------
  */
+
+/* The guest's stack, of any size; the C API stops at 2 MiB. */
+void wasp_engine_stack(wasm_config_t *settings, size_t bytes);
 
 /* Loads code that wasp-compile made from a descriptor, which it takes in every case. NULL or an
  * error. */

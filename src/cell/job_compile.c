@@ -48,7 +48,7 @@ int cell_job(struct cell *cell, struct err *err)
     size_t len, code_len;
     if (map_module(&bytes, &len, err) < 0 || check_header(bytes, err) < 0)
         return err_step(err, "compile");
-    wasm_engine_t *engine = engine_new(&cell->plan, err);
+    wasm_engine_t *engine = engine_start(engine_settings(&cell->plan, err), err);
     if (engine == NULL)
         return err_step(err, "compile");
 

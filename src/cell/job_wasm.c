@@ -27,7 +27,11 @@ struct job {
 
 static int load_code(struct job *job, const struct plan *plan, struct err *err)
 {
-    wasm_engine_t *engine = engine_new(plan, err);
+    wasm_config_t *settings = engine_settings(plan, err);
+    if (settings == NULL)
+        return -1;
+    wasp_engine_stack(settings, (size_t) plan->limits.value[LIMIT_STACK]);
+    wasm_engine_t *engine = engine_start(settings, err);
     if (engine == NULL)
         return -1;
     wasmtime_error_t *error = wasp_engine_load(engine, CELL_FD_CODE, &job->module);
@@ -126,6 +130,14 @@ static const char *const trap_names[] = {
     [WASMTIME_TRAP_CODE_UNCAUGHT_EXCEPTION] = "uncaught_exception",
 };
 
+/* A trap that a function of ours raised; the engine hands it back as an error. */
+static void describe_host_trap(const wasmtime_error_t *error, struct tell_done *done)
+{
+    done->kind = DONE_TRAPPED;
+    strncpy(done->trap_code, "host", sizeof(done->trap_code) - 1);
+    engine_error_text(error, done->trap_message, sizeof(done->trap_message));
+}
+
 static void describe_trap(const wasm_trap_t *trap, struct tell_done *done)
 {
     wasmtime_trap_code_t code;
@@ -166,13 +178,12 @@ static int refuse_start(enum err_code code, const char *what, const char *unit, 
     return err_hint(err, "raise --%s", what);
 }
 
-/* An error that is no trap: the instance could not be made, by the limiter or by the host's memory.
- */
-static int explain_failure(const struct job *job, wasmtime_error_t *error, struct err *err)
+/* The instance could not be made: by the limiter, or by the host's memory. */
+static int explain_no_instance(const struct job *job, const wasmtime_error_t *error, struct err *err)
 {
     char text[256];
     engine_error_text(error, text, sizeof(text));
-    if (job->limits.memory_refused > 0)
+    if (job->limits.memory_refused > 0 && job->limits.memory_peak_bytes == 0)
         return refuse_start(ERR_NEEDS_MEMORY, "memory", "bytes", job->limits.memory_bytes, err);
     if (job->limits.table_refused > 0)
         return refuse_start(ERR_NEEDS_TABLE, "table", "elements", job->limits.table_elements, err);
@@ -185,10 +196,12 @@ static int run_guest(struct job *job, struct tell_done *done, struct err *err)
     wasm_trap_t *trap = NULL;
     wasmtime_instance_t instance;
     wasmtime_extern_t start;
+    bool is_made = false;
     wasmtime_error_t *error = wasmtime_instance_new(job->context, job->module, job->imports,
                                                     job->n_imports, &instance, &trap);
     if (error == NULL && trap == NULL) {
-        if (!wasmtime_instance_export_get(job->context, &instance, "_start", 6, &start))
+        is_made = wasmtime_instance_export_get(job->context, &instance, "_start", 6, &start);
+        if (!is_made)
             return err_set(err, ERR_NO_START, "the export `_start` went away");
         wasmtime_val_raw_t none = {.i64 = 0};
         error = wasmtime_func_call_unchecked(job->context, &start.of.func, &none, 1, &trap);
@@ -197,8 +210,10 @@ static int run_guest(struct job *job, struct tell_done *done, struct err *err)
         done->kind = DONE_EXITED;
     else if (trap != NULL)
         describe_trap(trap, done);
+    else if (error != NULL && (is_made || job->host.trapped))
+        describe_host_trap(error, done);
     else if (error != NULL)
-        return explain_failure(job, error, err);
+        return explain_no_instance(job, error, err);
     else
         done->kind = DONE_RETURNED;
     return 0;

@@ -40,8 +40,10 @@ static wasm_trap_t *call_wasi(void *env, wasmtime_caller_t *caller, wasmtime_val
     const struct binding *binding = env;
     struct wasi_host *host = binding->host;
     (void) n_values; /* the engine checked the type: it is n_params and one result */
-    if (!host->has_memory && !find_memory(host, caller))
+    if (!host->has_memory && !find_memory(host, caller)) {
+        host->trapped = true;
         return make_trap("the module calls WASI but exports no memory");
+    }
 
     /* asked for anew at each call: memory may have moved or grown since the last one */
     wasmtime_context_t *context = wasmtime_caller_context(caller);
@@ -86,6 +88,30 @@ static void bind_function(struct binding *binding, wasmtime_context_t *context,
     wasm_functype_delete(signature);
 }
 
+static bool types_match(const wasm_valtype_vec_t *types, const char *letters)
+{
+    for (size_t i = 0; i < types->size; i++)
+        if (letters[i] == '\0' ||
+            wasm_valtype_kind(types->data[i]) != (letters[i] == 'I' ? WASM_I64 : WASM_I32))
+            return false;
+    return letters[types->size] == '\0';
+}
+
+/* Our function for this import, or NULL: a name or a type that is not ours. */
+static const struct wasi_function *find_function(const wasm_importtype_t *import,
+                                                 const char *module, const char *name)
+{
+    const wasm_externtype_t *type = wasm_importtype_type(import);
+    const struct wasi_function *function = wasi_find(module, name);
+    if (function == NULL || wasm_externtype_kind(type) != WASM_EXTERN_FUNC)
+        return NULL;
+    const wasm_functype_t *signature = wasm_externtype_as_functype_const(type);
+    if (!types_match(wasm_functype_params(signature), function->params) ||
+        !types_match(wasm_functype_results(signature), function->has_result ? "i" : ""))
+        return NULL;
+    return function;
+}
+
 /* A name out of the module as a C string in text; what does not fit or holds a NUL cannot be one of
  * ours. */
 static const char *copy_name(const wasm_name_t *name, char *text, size_t size)
@@ -99,7 +125,7 @@ static const char *copy_name(const wasm_name_t *name, char *text, size_t size)
 
 static int refuse_imports(const struct buf *unknown, size_t count, struct err *err)
 {
-    (void) err_set(err, ERR_IMPORTS, "the module imports %zu name%s that wasp does not offer: %s",
+    (void) err_set(err, ERR_IMPORTS, "the module imports %zu thing%s that wasp does not offer, or not with that type: %s",
                    count, count == 1 ? "" : "s", unknown->data);
     return err_hint(
         err, "wasp offers the functions of wasi_snapshot_preview1 and wasi_unstable; build the "
@@ -124,10 +150,7 @@ int wasi_host_link(struct wasi_host *host, wasmtime_context_t *context,
         const wasm_importtype_t *type = types.data[i];
         copy_name(wasm_importtype_module(type), module_name, sizeof(module_name));
         copy_name(wasm_importtype_name(type), name, sizeof(name));
-        const struct wasi_function *function =
-            wasm_externtype_kind(wasm_importtype_type(type)) == WASM_EXTERN_FUNC
-                ? wasi_find(module_name, name)
-                : NULL;
+        const struct wasi_function *function = find_function(type, module_name, name);
         if (function == NULL) {
             /* the list is cut when it is full; the count is not */
             (void) buf_printf(&unknown, "%s%s.%s", n_unknown == 0 ? "" : ", ", module_name, name);

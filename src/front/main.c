@@ -118,6 +118,8 @@ int main(int argc, char **argv)
     hold_signals(SIG_BLOCK);
     /* A reader that left is then an error of write. */
     (void) signal(SIGPIPE, SIG_IGN); /* cannot fail: the number is valid */
+    /* A caller that ignores its children's end must not make ours vanish before they are reaped. */
+    (void) signal(SIGCHLD, SIG_DFL); /* cannot fail either */
     if (open_streams(&stdout_was_open, &err) < 0)
         return page_fail(&err);
     /* Nothing is run whose result nobody could read. */

@@ -170,7 +170,7 @@ int request_add_workspace(struct request *request, struct arena *arena, const ch
 /* Takes ":ro" and the like off the end of a guest path; without one it is read-write. */
 static int take_access(char *guest, const char *text, enum access *ret_access, struct err *err)
 {
-    char *colon = strrchr(guest, ':');
+    char *colon = strchr(guest, ':'); /* the first: what stands behind it must be all of an access */
 
     *ret_access = ACCESS_RW;
     if (!colon)

@@ -41,7 +41,7 @@ int folder_open(const char *path, int *ret_fd, struct err *err)
     char text[4096];
     if (strlen(path) >= sizeof(text))
         return err_set(err, ERR_HOST, "a folder of wasp's own has too long a name");
-    strcpy(text, path);
+    memcpy(text, path, strlen(path) + 1);
     _cleanup_fd_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT && make_parents(text) == 0)
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

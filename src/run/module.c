@@ -8,28 +8,25 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-/* Callers match on these words. */
-#define PREFIX "failed to load wasm module `%s`: "
-
 int module_open(const char *path, struct module *ret_module, struct err *err)
 {
-    *ret_module = (struct module){.path = path, .file = -1, .bytes = -1};
+    *ret_module = (struct module){.file = -1, .bytes = -1};
     /* a FIFO or a device must not keep us waiting */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return err_set(err, ERR_NOT_FOUND, PREFIX "failed to read input file", path);
+        return err_set(err, ERR_NOT_FOUND, "failed to read input file");
     if (fd < 0)
-        return err_sys(err, ERR_UNREADABLE, PREFIX "failed to read input file", path);
+        return err_sys(err, ERR_UNREADABLE, "failed to read input file");
     ret_module->file = fd;
     if (fstat(fd, &ret_module->st) < 0)
-        return err_sys(err, ERR_UNREADABLE, PREFIX "failed to read input file", path);
+        return err_sys(err, ERR_UNREADABLE, "failed to read input file");
     if (S_ISDIR(ret_module->st.st_mode))
-        return err_set(err, ERR_UNREADABLE, PREFIX "it is a directory", path);
+        return err_set(err, ERR_UNREADABLE, "it is a directory");
     if (!S_ISREG(ret_module->st.st_mode))
-        return err_set(err, ERR_UNREADABLE, PREFIX "it is not a regular file", path);
+        return err_set(err, ERR_UNREADABLE, "it is not a regular file");
     if ((uint64_t) ret_module->st.st_size > MODULE_MAX_BYTES)
-        return err_set(err, ERR_TOO_LARGE, PREFIX "it has %lld bytes, wasp takes %llu at most",
-                       path, (long long) ret_module->st.st_size, MODULE_MAX_BYTES);
+        return err_set(err, ERR_TOO_LARGE, "it has %lld bytes, wasp takes %llu at most",
+                       (long long) ret_module->st.st_size, MODULE_MAX_BYTES);
     return 0;
 }
 
@@ -43,12 +40,12 @@ static int copy_and_hash(struct module *module, int to, struct digest *ret_diges
     for (;;) {
         ssize_t n = fd_read_full(module->file, bytes, sizeof(bytes));
         if (n < 0)
-            return err_sys(err, ERR_UNREADABLE, PREFIX "failed to read input file", module->path);
+            return err_sys(err, ERR_UNREADABLE, "failed to read input file");
         if (n == 0)
             break;
         total += (uint64_t) n;
         if (total > MODULE_MAX_BYTES)
-            return err_set(err, ERR_TOO_LARGE, PREFIX "it grows while it is read", module->path);
+            return err_set(err, ERR_TOO_LARGE, "it grows while it is read");
         sha256_add(&sha, bytes, (size_t) n);
         if (fd_write_all(to, bytes, (size_t) n) < 0)
             return err_sys(err, ERR_HOST, "cannot copy the module");
@@ -89,7 +86,7 @@ int module_read(struct module *module, struct err *err)
         return -1;
     if (digest_equal(&digest, &module->digest))
         return 0;
-    return err_set(err, ERR_UNREADABLE, PREFIX "it changed while it was read", module->path);
+    return err_set(err, ERR_UNREADABLE, "it changed while it was read");
 }
 
 void module_release(struct module *module)

@@ -367,6 +367,9 @@ void run_wasm(const struct request *request, const struct places *places, struct
     result->use_fuel = request->limits.value[LIMIT_FUEL] != UNITS_UNLIMITED;
     if (run_job(&job, &err) < 0)
         result_fail(result, &err);
+    /* whatever keeps a module from starting is told in the words that callers look for */
+    if (result->reason == REASON_NOT_STARTED)
+        (void) err_prefix(&result->err, "failed to load wasm module `%s`", request->module);
     if (job.signal != 0) {
         result->reason = REASON_CANCELLED;
         result->signal = job.signal;

@@ -1,12 +1,12 @@
-//! Wasmtime's C API without a compiler, and the two things a runner needs that the C API lacks:
-//! loading a module from a descriptor (the cell's root is empty: there is no path to give), and a
-//! limiter that counts what it refused (so that the envelope can say it).
+//! Wasmtime's C API without a compiler, and the three things a runner needs that the C API lacks:
+//! loading a module from a descriptor (the cell's root is empty: there is no path to give), a limiter
+//! that counts what it refused (so that the envelope can say it), and a large stack.
 
 use std::fs::File;
 use std::mem::size_of;
 use std::os::fd::FromRawFd;
 
-use wasmtime_c_api::wasmtime::{Engine, Error, Module, ResourceLimiter, Result, Store};
+use wasmtime_c_api::wasmtime::{Config, Engine, Error, Module, ResourceLimiter, Result, Store};
 pub use wasmtime_c_api::*;
 
 // Each C type is a struct with one field. A struct as large as its only field holds it at offset
@@ -14,6 +14,15 @@ pub use wasmtime_c_api::*;
 const _: () = assert!(size_of::<wasmtime_module_t>() == size_of::<Module>());
 const _: () = assert!(size_of::<wasmtime_store_t>() == size_of::<Store<WasmtimeStoreData>>());
 const _: () = assert!(size_of::<wasm_engine_t>() == size_of::<Engine>());
+const _: () = assert!(size_of::<wasm_config_t>() == size_of::<Config>());
+
+/// Sets the guest's stack. Wasmtime wants it below the stack of its async calls, which wasp never
+/// makes and the C API cannot set. See engine.h.
+#[unsafe(no_mangle)]
+pub extern "C" fn wasp_engine_stack(config: &mut wasm_config_t, bytes: usize) {
+    let config: &mut Config = unsafe { &mut *(&raw mut *config).cast() };
+    config.max_wasm_stack(bytes).async_stack_size(bytes);
+}
 
 /// Loads a precompiled module; takes the descriptor in every case. See engine.h.
 ///

@@ -20,16 +20,17 @@
 /* Never above what the caller itself has: a lower hard limit of the host stays. */
 static int set_limit(int resource, const char *name, uint64_t value, struct err *err)
 {
-    struct rlimit old;
-    if (getrlimit((__rlimit_resource_t) resource, &old) < 0)
-        return err_sys(err, ERR_WALL, "cannot read the limit of %s", name);
+    __rlimit_resource_t which = (__rlimit_resource_t) resource;
     rlim_t wanted = value >= RLIM_INFINITY ? RLIM_INFINITY : (rlim_t) value;
-    if (wanted > old.rlim_max)
-        wanted = old.rlim_max;
     struct rlimit limit = {.rlim_cur = wanted, .rlim_max = wanted};
-    if (setrlimit((__rlimit_resource_t) resource, &limit) < 0)
-        return err_sys(err, ERR_WALL, "cannot limit %s", name);
-    return 0;
+    if (setrlimit(which, &limit) == 0)
+        return 0;
+    if (errno == EPERM && getrlimit(which, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        if (limit.rlim_max <= wanted && setrlimit(which, &limit) == 0)
+            return 0;
+    }
+    return err_sys(err, ERR_WALL, "cannot limit %s", name);
 }
 
 static uint64_t add_capped(uint64_t a, uint64_t b)

@@ -13,9 +13,7 @@ all: ## build; the command is then build/wasp
 help: ## this
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
 
-demo: ## build, then run a guest in the sandbox and show what comes back
-	@scripts/setup.sh demo
-	@scripts/build.sh gcc
+demo: all ## build, then run a guest in the sandbox and show what comes back
 	@scripts/demo.sh
 
 test: ## build every configuration and run every check
@@ -35,7 +33,6 @@ uninstall: ## what install put there
 	@DESTDIR=$(DESTDIR) scripts/uninstall.sh
 
 bench: all ## measure, as ratios within one run
-	@scripts/setup.sh demo
 	@tests/bench/run
 
 lint: ## layout, layers, sizes, shellcheck, clang-tidy

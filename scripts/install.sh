@@ -23,9 +23,8 @@ fail() {
 }
 
 usage() {
-    echo "install: $*" >&2
-    echo "usage: install.sh [--prefix DIR] [--archive FILE [--sha256 HEX] | --git URL [--ref NAME]" \
-        "| --uninstall]" >&2
+    echo "install: $*; usage: install.sh [--prefix DIR]" \
+        "[--archive FILE [--sha256 HEX] | --git URL [--ref NAME] | --uninstall]" >&2
     exit 2
 }
 
@@ -59,7 +58,7 @@ from_git() { # URL REF
         tail -n 5 "$work/log" >&2
         fail "cannot clone '$1'; git's last words are above"
     }
-    [ -x "$work/source/scripts/setup.sh" ] || fail "what '$1' holds is not wasp"
+    [ -f "$work/source/scripts/setup.sh" ] || fail "what '$1' holds is not wasp"
     from_checkout "$work/source"
 }
 
@@ -73,7 +72,7 @@ check_archive() { # FILE SHA256
     fi
     if [ -z "$digest" ]; then
         echo "install: '$1' is taken as it is: neither --sha256 nor a SHA256SUMS beside it" >&2
-    elif ! sha256sum --check --status <<<"${digest,,}  $1"; then
+    elif [ "$(sha256sum <"$1")" != "${digest,,}  -" ]; then
         fail "'$1' is not the archive that was meant: its SHA-256 is not $digest"
     fi
 }
@@ -86,7 +85,7 @@ from_archive() { # FILE SHA256
     tar -C "$work/archive" --no-same-owner -xf "$1" 2>"$work/log" ||
         fail "'$1' cannot be unpacked: $(tail -n 1 "$work/log")"
     found=$(echo "$work"/archive/*)
-    [ -x "$found/bin/wasp" ] || fail "'$1' is not a release of wasp: it has no bin/wasp"
+    [ -f "$found/bin/wasp" ] || fail "'$1' is not a release of wasp: it has no bin/wasp"
     echo "$found"
 }
 
@@ -94,7 +93,7 @@ from_here() {
     local script=${BASH_SOURCE[0]:-} folder
     [ -f "$script" ] || usage "this script came through a pipe: say --git URL or --archive FILE"
     folder=$(cd "$(dirname "$script")" && pwd)
-    if [ -x "$folder/bin/wasp" ]; then
+    if [ -f "$folder/bin/wasp" ]; then
         echo "$folder"
     elif [ -f "$folder/../meson.build" ]; then
         from_checkout "${folder%/*}"
@@ -109,11 +108,12 @@ smoke() { # WASP OPTION…
     local wasp=$1
     shift
     env -u WASP_ISOLATION WASP_CACHE_DIR="$work/cache" WASP_STATE_DIR="$work/state" \
-        "$wasp" run "$work/guest.wasm" "$@" 2>"$work/log" | grep -qF '"stdout":"ok\n"'
+        "$wasp" run "$work/guest.wasm" "$@" 2>"$work/log" | grep -F '"stdout":"ok\n"' >/dev/null
 }
 
 check_programs() { # FOLDER
     local wasp=$1/bin/wasp why
+    [ -x "$wasp" ] || fail "no program can be run from '$1': set TMPDIR to a folder where one can"
     "$wasp" version >/dev/null 2>"$work/log" ||
         fail "its wasp does not start on this machine ($(uname -m)): $(tail -n 1 "$work/log")"
     base64 -d <<<"$guest" >"$work/guest.wasm"
@@ -154,12 +154,15 @@ put() { # SOURCE FILE
     chmod "$(stat -c %a "$1")" "$target.wasp-new"
 }
 
-# What is there now, what the last installation made, and folders that are still ours from then.
+# The files, and the folders that this installation had to make or that one before it did.
 write_list() { # FILE…
     local path
     printf '%s\n' "$@" "$list"
     while IFS= read -r path; do
-        [[ $path != */ ]] || printf '%s\n' ".${path#"$prefix"}"
+        case $path in
+        "$prefix/") echo ./ ;;
+        "$prefix"/*/) echo "${path#"$prefix/"}" ;;
+        esac
     done <"$made"
     [ ! -f "$prefix/$list" ] || grep '/$' "$prefix/$list" || true
 }
@@ -207,7 +210,7 @@ uninstall() {
     done <"$work/list"
     while IFS= read -r path; do # the deepest first
         if is_ours "$path" && [ -d "$prefix/$path" ]; then
-            rmdir --ignore-fail-on-non-empty "$prefix/$path"
+            rmdir --ignore-fail-on-non-empty "$prefix/${path#./}"
         fi
     done < <(grep '/$' "$work/list" | LC_ALL=C sort -r)
     echo "removed wasp from $prefix"
@@ -223,20 +226,21 @@ default_prefix() {
     fi
 }
 
-parse() { # ARGUMENT…; into the variables below
+choose() { # WHAT [SOURCE]
+    [ "$what" = here ] || usage "only one of --archive, --git and --uninstall can be meant"
+    what=$1 source=${2:-}
+}
+
+parse() { # ARGUMENT…
     prefix='' what=here source='' ref='' sha256=''
     while [ $# -gt 0 ]; do
         case $1 in
         --prefix) prefix=${2:-} ;;
-        --archive | --git)
-            [ "$what" = here ] || usage "only one of --archive, --git and --uninstall can be meant"
-            what=${1#--} source=${2:-}
-            ;;
+        --archive | --git) choose "${1#--}" "${2:-}" ;;
         --ref) ref=${2:-} ;;
         --sha256) sha256=${2:-} ;;
         --uninstall)
-            [ "$what" = here ] || usage "only one of --archive, --git and --uninstall can be meant"
-            what=uninstall
+            choose uninstall
             shift
             continue
             ;;
@@ -252,6 +256,7 @@ parse() { # ARGUMENT…; into the variables below
 
 main() {
     local tree
+    umask 022
     parse "$@"
     [ "$(uname -s)" = Linux ] || fail "wasp runs on Linux, this is $(uname -s)"
     work=$(mktemp -d)

@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing: setup.sh build|demo|test, each more than the
-# one before. Says and does nothing when all are there.
+# Installs the Debian packages that are missing: setup.sh build|test, the second more than the
+# first. Says and does nothing when all are there.
 set -euo pipefail
 
 build=(gcc libc6-dev make meson ninja-build pkg-config cmake lld
-    libjansson-dev libsodium-dev libseccomp-dev)
-demo=(clang wasi-libc libclang-rt-14-dev-wasm32)
-test=(clang-format clang-tidy libclang-rt-14-dev python3 python3-jsonschema shellcheck strace wabt)
+    libjansson-dev libsodium-dev libseccomp-dev python3
+    clang wasi-libc libclang-rt-14-dev-wasm32) # for the samples
+test=(clang-format clang-tidy libclang-rt-14-dev python3-jsonschema shellcheck strace wabt)
 
 case "${1:-build}" in
 build) wanted=("${build[@]}") ;;
-demo) wanted=("${build[@]}" "${demo[@]}") ;;
-test) wanted=("${build[@]}" "${demo[@]}" "${test[@]}") ;;
+test) wanted=("${build[@]}" "${test[@]}") ;;
 *)
-    echo "usage: setup.sh [build|demo|test]" >&2
+    echo "usage: setup.sh [build|test]" >&2
     exit 2
     ;;
 esac

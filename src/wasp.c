@@ -33,17 +33,28 @@ static int say_unwritten(const struct wasp_report *report)
     return err_kind(ERR_HOST)->exit_status;
 }
 
-static int tell(const struct result *result, const struct request *request,
-                const struct wasp_report *report)
+/* The line for people. Returns the exit status. */
+static int say_error(const struct result *result, const struct request *request,
+                     const struct wasp_report *report)
 {
     _cleanup_(buf_release) struct buf line = BUF_INIT(2 * sizeof(struct err));
-
-    if (envelope_write(report->out, result, request, report->timings) < 0)
-        return say_unwritten(report);
     const char *error = envelope_error(result, request, &line);
+
     if (error)
         wasp_say(report->log, error);
     return result_exit_status(result);
+}
+
+/* Every run and every refusal ends here, so that each has one envelope and one last event. */
+static int tell(const struct result *result, const struct request *request,
+                const struct wasp_report *report)
+{
+    int status = envelope_write(report->out, result, request, report->timings) < 0
+                     ? say_unwritten(report)
+                     : say_error(result, request, report);
+
+    events_end(report->events, result, request, status);
+    return status;
 }
 
 int wasp_run(const struct request *request, const struct places *places, struct arena *arena,
@@ -53,7 +64,9 @@ int wasp_run(const struct request *request, const struct places *places, struct 
     uint64_t output_max = request->limits.value[LIMIT_OUTPUT];
 
     result_init(&result, output_max < SIZE_MAX ? (size_t) output_max : SIZE_MAX);
-    run_wasm(request, places, arena, &result);
+    events_begin(report->events, &result, request);
+    const struct observer observer = events_observer(report->events);
+    run_wasm(request, places, &observer, arena, &result);
     return tell(&result, request, report);
 }
 
@@ -64,6 +77,33 @@ int wasp_refuse(const struct err *why, const struct wasp_report *report)
     result_init(&result, NO_OUTPUT);
     result_fail(&result, why);
     return tell(&result, NULL, report);
+}
+
+int wasp_cancel(int signal, const struct wasp_report *report)
+{
+    _cleanup_(result_release) struct result result;
+
+    result_init(&result, NO_OUTPUT);
+    result.reason = REASON_CANCELLED;
+    result.signal = signal;
+    return tell(&result, NULL, report);
+}
+
+int wasp_answer(const struct err *why, uint64_t took_ns, const struct wasp_report *report)
+{
+    _cleanup_(result_release) struct result result;
+
+    result_init(&result, NO_OUTPUT);
+    result.wall_ns = took_ns;
+    if (why) {
+        result_fail(&result, why);
+    } else {
+        result.reason = REASON_EXITED;
+        result.has_exit_code = true;
+    }
+    if (envelope_write_answer(report->out, &result) < 0)
+        return say_unwritten(report);
+    return say_error(&result, NULL, report);
 }
 
 int wasp_explain(const struct request *request, const struct wasp_report *report)

@@ -9,13 +9,15 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/request.h"
+#include "report/events.h"
 #include "run/run.h"
 
 /* Where the answer goes. */
 struct wasp_report {
-    int out;      /* the JSON object */
-    int log;      /* the one line for people when the status is error; -1: nowhere */
-    bool timings; /* add `timings_us` */
+    int out;               /* the JSON object */
+    int log;               /* the one line for people when the status is error; -1: nowhere */
+    bool timings;          /* add `timings_us` */
+    struct events *events; /* what is told while it runs; NULL: to nobody */
 };
 
 /*
@@ -28,8 +30,16 @@ int wasp_run(const struct request *request, const struct places *places, struct 
              const struct wasp_report *report);
 /* Answers for a request that never came to be. */
 int wasp_refuse(const struct err *why, const struct wasp_report *report);
+/* Answers for one that a signal ended before it came to be. */
+int wasp_cancel(int signal, const struct wasp_report *report);
 /* Shows the request with every default filled in, and runs nothing. */
 int wasp_explain(const struct request *request, const struct wasp_report *report);
+
+/*
+ * Answers for something that needed no guest and took took_ns, with the base fields alone. why is
+ * NULL if it went well.
+ */
+int wasp_answer(const struct err *why, uint64_t took_ns, const struct wasp_report *report);
 
 /* "wasp: line" on fd, in one write; a line that cannot be written is lost. -1: nothing happens. */
 void wasp_say(int fd, const char *line);

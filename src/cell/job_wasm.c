@@ -179,7 +179,8 @@ static int refuse_start(enum err_code code, const char *what, const char *unit, 
 }
 
 /* The instance could not be made: by the limiter, or by the host's memory. */
-static int explain_no_instance(const struct job *job, const wasmtime_error_t *error, struct err *err)
+static int explain_no_instance(const struct job *job, const wasmtime_error_t *error,
+                               struct err *err)
 {
     char text[256];
     engine_error_text(error, text, sizeof(text));

@@ -11,10 +11,11 @@ struct step {
  */
 static const struct step steps[] = {
     {"descriptors",
-     cell_check_descriptors},              /* a leaked fd is a hole that no later wall can close */
-    {"identity", cell_take_identity},      /* before anything of the host is touched as its root */
-    {"namespaces", cell_check_namespaces}, /* made at birth by the parent; here they are counted */
-    {"root", cell_enter_root}, /* grants become detached mounts, the host's tree goes away */
+     cell_close_descriptors},              /* a leaked fd is a hole that no later wall can close */
+    {"namespaces", cell_enter_namespaces}, /* needs no plan, so the parent's work overlaps it */
+    {"plan", cell_receive_plan},
+    {"identity", cell_take_identity}, /* before anything of the host is touched as its root */
+    {"root", cell_enter_root},        /* grants become detached mounts, the host's tree goes away */
     {"limits", cell_set_limits},
     {"privileges", cell_drop_privileges}, /* after mounts and identity, which need them */
     {"landlock", cell_enter_landlock},    /* mirrors the root, should the root leak */

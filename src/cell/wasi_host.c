@@ -125,8 +125,10 @@ static const char *copy_name(const wasm_name_t *name, char *text, size_t size)
 
 static int refuse_imports(const struct buf *unknown, size_t count, struct err *err)
 {
-    (void) err_set(err, ERR_IMPORTS, "the module imports %zu thing%s that wasp does not offer, or not with that type: %s",
-                   count, count == 1 ? "" : "s", unknown->data);
+    (void) err_set(
+        err, ERR_IMPORTS,
+        "the module imports %zu thing%s that wasp does not offer, or not with that type: %s", count,
+        count == 1 ? "" : "s", unknown->data);
     return err_hint(
         err, "wasp offers the functions of wasi_snapshot_preview1 and wasi_unstable; build the "
              "module for wasm32-wasi (WASI preview 1)");

@@ -11,7 +11,7 @@ struct wasi_host {
     struct wasi *wasi;
     wasmtime_memory_t memory; /* the guest's, found at its first call */
     bool has_memory;
-    bool trapped;             /* a call ended in a trap of ours, and not by proc_exit */
+    bool trapped; /* a call ended in a trap of ours, and not by proc_exit */
 };
 
 /*

@@ -7,7 +7,7 @@
 #include "front/verb.h"
 
 struct help_options {
-    const char *verb;
+    const char *words[3]; /* "sample", "build"; NULL at the end */
     bool man;
 };
 
@@ -17,7 +17,9 @@ static const struct option options[] = {
 };
 
 static const struct operand operands[] = {
-    {"VERB", .at = offsetof(struct help_options, verb), .values = VALUES_VERB, .optional = true},
+    {"VERB", .at = offsetof(struct help_options, words[0]), .values = VALUES_VERB,
+     .optional = true},
+    {"ITS-VERB", .at = offsetof(struct help_options, words[1]), .optional = true},
 };
 
 static const struct syntax syntax = {
@@ -28,6 +30,20 @@ static const struct syntax syntax = {
     .n_operands = ARRAY_SIZE(operands),
 };
 
+static int help_about(const struct call *call, const char *const *words)
+{
+    struct err err;
+    const struct verb *verb = verb_find(call->verbs, *words++, &err);
+
+    if (verb && *words)
+        verb = verb_follow(verb, &words, &err);
+    if (verb && *words) {
+        (void) err_set(&err, ERR_USAGE, "'%s' has no verbs of its own", verb->syntax->verb);
+        verb = NULL;
+    }
+    return verb ? help_print_verb(verb) : page_fail(&err);
+}
+
 static int help(const struct call *call)
 {
     _cleanup_(page_release) struct page page = PAGE_INIT;
@@ -36,10 +52,8 @@ static int help(const struct call *call)
 
     if (options_parse(&syntax, call->words, &wanted, call->arena, &err) < 0)
         return page_fail(&err);
-    if (wanted.verb) {
-        const struct verb *verb = verb_find(call->verbs, wanted.verb, &err);
-        return verb ? help_print_verb(verb) : page_fail(&err);
-    }
+    if (wanted.words[0])
+        return help_about(call, wanted.words);
     if (wanted.man)
         help_add_man(&page, call->verbs);
     else

@@ -1,43 +1,15 @@
 /*
  * run: a module in a walled cell; one JSON object back.
  */
-#include <unistd.h>
-
-#include "front/environment.h"
-#include "front/run_options.h"
-#include "front/verb.h"
-#include "wasp.h"
-
-/* The environment first, so that an option overrides it. */
-static int read_options(const struct call *call, struct environment *environment,
-                        struct run_options *options, struct err *err)
-{
-    run_options_init(options);
-    if (environment_read(call->arena, environment, err) < 0)
-        return -1;
-    if (environment->isolation &&
-        request_set_isolation(&options->request, environment->isolation, err) < 0)
-        return err_hint(err, "it is the value of WASP_ISOLATION");
-    return options_parse(&run_syntax, call->words, options, call->arena, err);
-}
+#include "front/launch.h"
 
 static int run(const struct call *call)
 {
-    struct environment environment;
-    struct run_options options;
+    struct launch launch;
     struct err err;
-    int rc = read_options(call, &environment, &options, &err);
-    struct wasp_report report = {
-        .out = STDOUT_FILENO,
-        .log = options.quiet ? -1 : STDERR_FILENO,
-        .timings = options.timings,
-    };
+    int rc = launch_read(&launch, &run_syntax, call, &err);
 
-    if (rc < 0)
-        return wasp_refuse(&err, &report);
-    if (options.dry_run)
-        return wasp_explain(&options.request, &report);
-    return wasp_run(&options.request, &environment.places, call->arena, &report);
+    return launch_answer(&launch, call->arena, rc < 0 ? &err : NULL);
 }
 
 const struct verb verb_run = {

@@ -24,7 +24,7 @@ struct schema_options {
 };
 
 static const struct operand operands[] = {
-    {"NAME", .at = offsetof(struct schema_options, name), .choices = names},
+    {"NAME", .at = offsetof(struct schema_options, name), .choices = names, .optional = true},
 };
 
 static const struct syntax syntax = {
@@ -41,15 +41,20 @@ static int schema(const struct call *call)
 
     if (options_parse(&syntax, call->words, &wanted, call->arena, &err) < 0)
         return page_fail(&err);
-    page_add(&page, "%s", texts[choice_find(names, wanted.name)]);
+    if (wanted.name)
+        page_add(&page, "%s", texts[choice_find(names, wanted.name)]);
+    for (size_t i = 0; !wanted.name && names[i]; i++)
+        page_add(&page, "%s\n", names[i]);
     return page_print(&page);
 }
 
 const struct verb verb_schema = {
     .syntax = &syntax,
     .summary = "print the JSON Schema of what wasp reads or prints",
-    .about = "Prints a JSON Schema (2020-12): 'result' is what a run answers, 'request' a run as a "
-             "manifest, 'plan' what "
-             "--dry-run shows.",
+    .about =
+        "Prints a JSON Schema (2020-12), or without a name those there are: 'result' is what a "
+        "run answers, 'request' a run as a manifest, 'plan' what --dry-run shows, 'events' a "
+        "line of --events, 'answer' what a verb answers that runs no guest, 'samples' what "
+        "'sample list' prints.",
     .main = schema,
 };

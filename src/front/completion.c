@@ -1,5 +1,6 @@
 #include "front/completion.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Inside an _arguments specification and inside fish's single quotes. */
@@ -15,7 +16,21 @@ static void add_words(struct page *page, const char *const *words)
 static void add_verbs(struct page *page, const struct verb *const *verbs)
 {
     for (size_t i = 0; verbs[i]; i++)
-        page_add(page, "%s%s", i ? " " : "", verbs[i]->syntax->verb);
+        page_add(page, "%s%s", i ? " " : "", verb_word(verbs[i]));
+}
+
+typedef void add_verb(struct page *page, const struct verb *verb, const struct verb *const *verbs);
+
+/* Adds each verb that is no mere name for others, with all verbs there are. */
+static void each_leaf(struct page *page, const struct verb *const *verbs, add_verb *add)
+{
+    for (size_t i = 0; verbs[i]; i++) {
+        const struct verb *const *own = verbs[i]->verbs;
+        if (!own)
+            add(page, verbs[i], verbs);
+        for (; own && *own; own++)
+            add(page, *own, verbs);
+    }
 }
 
 /* ---- bash ------------------------------------------------------------------------------------ */
@@ -44,7 +59,7 @@ static void add_bash_verb(struct page *page, const struct verb *verb,
     const struct syntax *syntax = verb->syntax;
     struct option option;
 
-    page_add(page, "    %s)\n        case $prev in\n", syntax->verb);
+    page_add(page, "    '%s')\n        case $prev in\n", syntax->verb);
     for (size_t i = 0; syntax_option(syntax, i, &option); i++) {
         if (!option.metavar)
             continue;
@@ -64,6 +79,20 @@ static void add_bash_verb(struct page *page, const struct verb *verb,
     page_add(page, "\n        ;;\n");
 }
 
+/* The second word belongs to the verb's name. */
+static void add_bash_group(struct page *page, const struct verb *verb)
+{
+    if (!verb->verbs)
+        return;
+    page_add(page,
+             "    %s)\n        if ((COMP_CWORD == 2)); then\n"
+             "            mapfile -t COMPREPLY < <(compgen -W '",
+             verb->syntax->verb);
+    add_verbs(page, verb->verbs);
+    page_add(page, "' -- \"$cur\")\n            return\n        fi\n"
+                   "        verb+=\" ${COMP_WORDS[2]}\"\n        ;;\n");
+}
+
 void completion_add_bash(struct page *page, const struct verb *const *verbs)
 {
     page_add(page, "# bash completion for wasp; made by 'wasp completion bash'\n"
@@ -73,9 +102,12 @@ void completion_add_bash(struct page *page, const struct verb *const *verbs)
                    "    if ((COMP_CWORD == 1)); then\n"
                    "        mapfile -t COMPREPLY < <(compgen -W '");
     add_verbs(page, verbs);
-    page_add(page, "' -- \"$cur\")\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
+    page_add(page, "' -- \"$cur\")\n        return\n    fi\n"
+                   "    local verb=${COMP_WORDS[1]}\n    case $verb in\n");
     for (size_t i = 0; verbs[i]; i++)
-        add_bash_verb(page, verbs[i], verbs);
+        add_bash_group(page, verbs[i]);
+    page_add(page, "    esac\n    case $verb in\n");
+    each_leaf(page, verbs, add_bash_verb);
     page_add(page, "    esac\n}\ncomplete -F _wasp wasp\n");
 }
 
@@ -132,7 +164,7 @@ static void add_zsh_verb(struct page *page, const struct verb *verb,
     const struct syntax *syntax = verb->syntax;
     struct option option;
 
-    page_add(page, "    %s)\n        _arguments", syntax->verb);
+    page_add(page, "    '%s')\n        _arguments", syntax->verb);
     for (size_t i = 0; syntax_option(syntax, i, &option); i++)
         add_zsh_option(page, &option, verbs);
     for (size_t i = 0; i < syntax->n_operands; i++) {
@@ -145,20 +177,34 @@ static void add_zsh_verb(struct page *page, const struct verb *verb,
     page_add(page, "\n        ;;\n");
 }
 
-void completion_add_zsh(struct page *page, const struct verb *const *verbs)
+/* Offers them where the second word stands, then makes the words begin there. */
+static void add_zsh_choice(struct page *page, const struct verb *const *verbs)
 {
-    page_add(page, "#compdef wasp\n"
-                   "# zsh completion for wasp; made by 'wasp completion zsh'\n"
-                   "if ((CURRENT == 2)); then\n    local -a verbs=(");
+    page_add(page, "if ((CURRENT == 2)); then\n    local -a verbs=(");
     for (size_t i = 0; verbs[i]; i++) {
-        page_add(page, "\n        '%s:", verbs[i]->syntax->verb);
+        page_add(page, "\n        '%s:", verb_word(verbs[i]));
         add_zsh_text(page, verbs[i]->summary);
         page_add(page, "'");
     }
     page_add(page, "\n    )\n    _describe verb verbs\n    return\nfi\n"
-                   "shift words\n((CURRENT--))\ncase ${words[1]} in\n");
-    for (size_t i = 0; verbs[i]; i++)
-        add_zsh_verb(page, verbs[i], verbs);
+                   "shift words\n((CURRENT--))\n");
+}
+
+void completion_add_zsh(struct page *page, const struct verb *const *verbs)
+{
+    page_add(page, "#compdef wasp\n"
+                   "# zsh completion for wasp; made by 'wasp completion zsh'\n");
+    add_zsh_choice(page, verbs);
+    page_add(page, "local verb=${words[1]}\ncase $verb in\n");
+    for (size_t i = 0; verbs[i]; i++) {
+        if (!verbs[i]->verbs)
+            continue;
+        page_add(page, "%s)\n", verbs[i]->syntax->verb);
+        add_zsh_choice(page, verbs[i]->verbs);
+        page_add(page, "verb+=\" ${words[1]}\"\n;;\n");
+    }
+    page_add(page, "esac\ncase $verb in\n");
+    each_leaf(page, verbs, add_zsh_verb);
     page_add(page, "esac\n");
 }
 
@@ -187,12 +233,9 @@ static void add_fish_verb(struct page *page, const struct verb *verb,
     const struct syntax *syntax = verb->syntax;
     struct option option;
 
-    page_add(page, "complete -c wasp -n __fish_use_subcommand -a %s -d '", syntax->verb);
-    page_escape(page, verb->summary, FISH_SPECIAL);
-    page_add(page, "'\n");
     for (size_t i = 0; syntax_option(syntax, i, &option); i++) {
-        page_add(page, "complete -c wasp -n '__fish_seen_subcommand_from %s' -l %s -d '",
-                 syntax->verb, option.name + strlen("--"));
+        page_add(page, "complete -c wasp -n '__wasp_after %s' -l %s -d '", syntax->verb,
+                 option.name + strlen("--"));
         page_escape(page, option.help, FISH_SPECIAL);
         page_add(page, "'");
         if (option.metavar && option.values != VALUES_FILE)
@@ -202,16 +245,39 @@ static void add_fish_verb(struct page *page, const struct verb *verb,
         page_add(page, "\n");
     }
     for (size_t i = 0; i < syntax->n_operands; i++) {
-        page_add(page, "complete -c wasp -n '__fish_seen_subcommand_from %s'", syntax->verb);
+        page_add(page, "complete -c wasp -n '__wasp_after %s'", syntax->verb);
         add_fish_values(page, syntax->operands[i].choices, syntax->operands[i].values, verbs);
         page_add(page, "\n");
+    }
+}
+
+/* Offers the verbs where the words so far are just the one they belong to. */
+static void add_fish_choice(struct page *page, const char *before, const struct verb *const *verbs)
+{
+    for (size_t i = 0; verbs[i]; i++) {
+        page_add(page, "complete -c wasp -n '__wasp_at%s' -a %s -d '", before, verb_word(verbs[i]));
+        page_escape(page, verbs[i]->summary, FISH_SPECIAL);
+        page_add(page, "'\n");
     }
 }
 
 void completion_add_fish(struct page *page, const struct verb *const *verbs)
 {
     page_add(page, "# fish completion for wasp; made by 'wasp completion fish'\n"
+                   "function __wasp_at\n"
+                   "    set -l words (commandline -opc)\n"
+                   "    test \"$words[2..-1]\" = \"$argv\"\nend\n"
+                   "function __wasp_after\n"
+                   "    set -l words (commandline -opc)\n"
+                   "    string match -q -- \"$argv *\" \"$words[2..-1] \"\nend\n"
                    "complete -c wasp -f\n");
-    for (size_t i = 0; verbs[i]; i++)
-        add_fish_verb(page, verbs[i], verbs);
+    add_fish_choice(page, "", verbs);
+    for (size_t i = 0; verbs[i]; i++) {
+        char before[64];
+        if (!verbs[i]->verbs)
+            continue;
+        (void) snprintf(before, sizeof(before), " %s", verbs[i]->syntax->verb); /* ours: fits */
+        add_fish_choice(page, before, verbs[i]->verbs);
+    }
+    each_leaf(page, verbs, add_fish_verb);
 }

@@ -10,14 +10,26 @@
 /* Characters that man(7) would take for its own. */
 #define ROFF_SPECIAL "\\-"
 
-static bool has_options(const struct syntax *syntax)
+/* Does it have any, required or not? */
+static bool has_options(const struct syntax *syntax, bool required)
 {
-    return syntax->n_options > 0;
+    struct option option;
+
+    for (size_t i = 0; syntax_option(syntax, i, &option); i++)
+        if (option.required == required)
+            return true;
+    return false;
 }
 
 void help_add_usage(struct page *page, const struct syntax *syntax)
 {
-    page_add(page, "wasp %s%s", syntax->verb, has_options(syntax) ? " [OPTIONS]" : "");
+    struct option option;
+
+    page_add(page, "wasp %s", syntax->verb);
+    for (size_t i = 0; syntax_option(syntax, i, &option); i++)
+        if (option.required)
+            page_add(page, " %s %s", option.name, option.metavar);
+    page_add(page, "%s", has_options(syntax, false) ? " [OPTIONS]" : "");
     for (size_t i = 0; i < syntax->n_operands; i++) {
         const struct operand *operand = &syntax->operands[i];
         page_add(page, operand->optional ? " [%s]" : " %s", operand->name);
@@ -64,15 +76,40 @@ static void add_option(struct page *page, const struct option *option)
         add_wrapped(page, "(may be given several times)", INDENT);
 }
 
+static void add_about(struct page *page, const struct verb *verb)
+{
+    page_add(page, "\n");
+    add_wrapped(page, verb->about ? verb->about : verb->summary, 0);
+}
+
+/* A verb that has verbs of its own: theirs. */
+static void add_verbs(struct page *page, const struct verb *verb)
+{
+    for (size_t i = 0; verb->verbs[i]; i++) {
+        page_add(page, "%s", i == 0 ? "usage: " : "       ");
+        help_add_usage(page, verb->verbs[i]->syntax);
+        page_add(page, "\n");
+    }
+    add_about(page, verb);
+    page_add(page, "\n");
+    for (size_t i = 0; verb->verbs[i]; i++)
+        page_add(page, "  %-10s %s\n", verb_word(verb->verbs[i]), verb->verbs[i]->summary);
+    page_add(page, "\n'wasp help %s VERB' tells what each takes.\n", verb->syntax->verb);
+}
+
 void help_add_verb(struct page *page, const struct verb *verb)
 {
     struct option option;
 
+    if (verb->verbs) {
+        add_verbs(page, verb);
+        return;
+    }
     page_add(page, "usage: ");
     help_add_usage(page, verb->syntax);
-    page_add(page, "\n\n");
-    add_wrapped(page, verb->about ? verb->about : verb->summary, 0);
-    if (has_options(verb->syntax))
+    page_add(page, "\n");
+    add_about(page, verb);
+    if (syntax_option(verb->syntax, 0, &option))
         page_add(page, "\noptions:\n");
     for (size_t i = 0; syntax_option(verb->syntax, i, &option); i++)
         add_option(page, &option);
@@ -115,6 +152,11 @@ static void add_man_verb(struct page *page, const struct verb *verb)
 
 void help_add_man(struct page *page, const struct verb *const *verbs)
 {
-    for (; *verbs; verbs++)
-        add_man_verb(page, *verbs);
+    for (; *verbs; verbs++) {
+        const struct verb *const *own = (*verbs)->verbs;
+        if (!own)
+            add_man_verb(page, *verbs);
+        for (; own && *own; own++)
+            add_man_verb(page, *own);
+    }
 }

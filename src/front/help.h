@@ -10,7 +10,7 @@
 void help_add_usage(struct page *page, const struct syntax *syntax);
 void help_add_overview(struct page *page, const struct verb *const *verbs);
 void help_add_verb(struct page *page, const struct verb *verb);
-/* One .SS section a verb, in man(7) macros. */
+/* One .SS section a verb, in man(7) macros; a verb with verbs of its own is left to them. */
 void help_add_man(struct page *page, const struct verb *const *verbs);
 /* Prints a verb's help. Returns the exit status. */
 int help_print_verb(const struct verb *verb);

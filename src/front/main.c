@@ -14,7 +14,8 @@
 #include "wasp.h"
 
 static const struct verb *const verbs[] = {
-    &verb_run, &verb_gc, &verb_schema, &verb_completion, &verb_help, &verb_version, NULL,
+    &verb_run,        &verb_sample, &verb_task,    &verb_gc, &verb_schema,
+    &verb_completion, &verb_help,   &verb_version, NULL,
 };
 
 /* What people type who know other commands. */
@@ -84,6 +85,20 @@ static int fail_verb(const struct verb *verb, const struct err *err)
     return verb->answers_with_envelope ? wasp_refuse(err, &report) : page_fail(err);
 }
 
+static int call_verb(const struct verb *verb, const char *const *words)
+{
+    struct call call = {.words = words, .verbs = verbs, .arena = arena_new()};
+    struct err err;
+
+    if (!call.arena) {
+        (void) err_no_memory(&err); /* always -1 */
+        return fail_verb(verb, &err);
+    }
+    int status = verb->main(&call);
+    arena_free(call.arena);
+    return status;
+}
+
 static int answer(const char *const *words)
 {
     struct err err;
@@ -92,22 +107,17 @@ static int answer(const char *const *words)
         (void) err_set(&err, ERR_USAGE, "no verb is given: see 'wasp help'"); /* always -1 */
         return page_fail(&err);
     }
-    const struct verb *verb = verb_find(verbs, resolve_alias(words[0]), &err);
-    if (!verb)
+    const struct verb *first = verb_find(verbs, resolve_alias(words[0]), &err);
+    if (!first)
         return page_fail(&err);
+    if (asks_for_help(++words))
+        return help_print_verb(first);
+    const struct verb *verb = verb_follow(first, &words, &err);
+    if (!verb)
+        return fail_verb(first, &err);
     if (!verb->answers_with_envelope)
         hold_signals(SIG_UNBLOCK);
-    if (asks_for_help(words + 1))
-        return help_print_verb(verb);
-
-    struct call call = {.words = words + 1, .verbs = verbs, .arena = arena_new()};
-    if (!call.arena) {
-        (void) err_no_memory(&err); /* always -1 */
-        return fail_verb(verb, &err);
-    }
-    int status = verb->main(&call);
-    arena_free(call.arena);
-    return status;
+    return asks_for_help(words) ? help_print_verb(verb) : call_verb(verb, words);
 }
 
 int main(int argc, char **argv)

@@ -34,21 +34,34 @@ static void option_of_limit(const struct option *row, enum limit limit, struct o
     };
 }
 
-bool syntax_option(const struct syntax *syntax, size_t index, struct option *ret_option)
+/* As syntax_option, in one table; if it is not in there, *index is what is left to go. */
+static bool table_option(const struct option_table *table, size_t *index, struct option *ret_option)
 {
-    for (size_t i = 0; i < syntax->n_options; i++) {
-        const struct option *row = &syntax->options[i];
+    for (size_t i = 0; i < table->n_options; i++) {
+        const struct option *row = &table->options[i];
         size_t stands_for = row->kind == OPTION_LIMITS ? LIMIT_COUNT : 1;
-        if (index >= stands_for) {
-            index -= stands_for;
+        if (*index >= stands_for) {
+            *index -= stands_for;
             continue;
         }
         if (row->kind == OPTION_LIMITS)
-            option_of_limit(row, (enum limit) index, ret_option);
+            option_of_limit(row, (enum limit) * index, ret_option);
         else
             *ret_option = *row;
         return true;
     }
+    return false;
+}
+
+bool syntax_option(const struct syntax *syntax, size_t index, struct option *ret_option)
+{
+    const struct option_table own = {syntax->options, syntax->n_options};
+
+    if (table_option(&own, &index, ret_option))
+        return true;
+    for (size_t i = 0; syntax->shared && syntax->shared[i]; i++)
+        if (table_option(syntax->shared[i], &index, ret_option))
+            return true;
     return false;
 }
 
@@ -120,7 +133,10 @@ static int apply_value(struct parse *parse, const struct option *option, const c
         return -1;
     if (option->kind == OPTION_LIMIT)
         return limits_set_text((struct limits *) field, option->limit, value, err);
-    return option->take(parse->target, parse->arena, value, err);
+    if (option->kind == OPTION_TAKE)
+        return option->take(parse->target, parse->arena, value, err);
+    *(const char **) field = value;
+    return 0;
 }
 
 static int apply_flag(struct parse *parse, const struct option *option, const char *value,
@@ -154,7 +170,7 @@ static int parse_option(struct parse *parse, const char *const **word, struct er
     if (!option.repeatable && parse->seen & UINT64_C(1) << index)
         return err_set(err, ERR_USAGE, "%s is given twice", option.name);
     parse->seen |= UINT64_C(1) << index;
-    if (!value)
+    if (!value && (*word)[1])
         value = *++*word;
     if (!value)
         return err_set(err, ERR_USAGE, "%s needs a value: %s %s", option.name, option.name,
@@ -201,25 +217,41 @@ static int check_operands(const struct parse *parse, struct err *err)
     return err_hint(err, "see 'wasp help %s'", syntax->verb);
 }
 
+static int check_required(const struct parse *parse, struct err *err)
+{
+    struct option option;
+
+    for (size_t i = 0; syntax_option(parse->syntax, i, &option); i++)
+        if (option.required && !(parse->seen & UINT64_C(1) << i)) {
+            (void) err_set(err, ERR_USAGE, "no %s %s is given", option.name,
+                           option.metavar); /* -1 is returned below */
+            return err_hint(err, "see 'wasp help %s'", parse->syntax->verb);
+        }
+    return 0;
+}
+
+/* Moves *word to the last one that it took; there is always one. */
+static int parse_word(struct parse *parse, const char *const **word, struct err *err)
+{
+    const char *text = **word;
+
+    if (text[0] != '-' || text[1] == '\0')
+        return parse_operand(parse, text, err);
+    return parse_option(parse, word, err);
+}
+
 int options_parse(const struct syntax *syntax, const char *const *words, void *target,
                   struct arena *arena, struct err *err)
 {
     struct parse parse = {.syntax = syntax, .target = target, .arena = arena};
+    struct err ignored; /* the first error is the one to tell */
+    int rc = 0;
 
-    for (; *words; words++) {
-        const char *word = *words;
-        int rc = 0;
-        if (strcmp(word, "--") == 0)
-            break;
-        if (word[0] == '-' && word[1] != '\0')
-            rc = parse_option(&parse, &words, err);
-        else
-            rc = parse_operand(&parse, word, err);
-        if (rc < 0)
-            return -1;
-    }
-    /* A missing operand is told before words behind `--` are judged: it is the likelier mistake. */
-    if (check_operands(&parse, err) < 0)
+    for (; *words && strcmp(*words, "--") != 0; words++)
+        if (parse_word(&parse, &words, rc < 0 ? &ignored : err) < 0)
+            rc = -1;
+    /* What is missing is told before words behind `--` are judged: it is the likelier mistake. */
+    if (rc < 0 || check_operands(&parse, err) < 0 || check_required(&parse, err) < 0)
         return -1;
     return *words ? parse_rest(&parse, words + 1, err) : 0;
 }

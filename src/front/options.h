@@ -17,6 +17,7 @@
 
 enum option_kind {
     OPTION_FLAG,   /* sets a bool */
+    OPTION_TEXT,   /* fills a `const char *` with its value as it is */
     OPTION_TAKE,   /* hands its value to `take` */
     OPTION_LIMITS, /* a row that stands for one option for each row of limit_rows */
     OPTION_LIMIT,  /* one of those; made by syntax_option, never written in a table */
@@ -33,11 +34,12 @@ struct option {
     const char *metavar; /* "NAME=VALUE"; NULL for a flag */
     const char *help;    /* one line, no full stop */
     enum option_kind kind;
-    size_t at;                  /* offset in the target of the bool or the struct limits it fills */
+    size_t at;                  /* offset in the target of what it fills, but for OPTION_TAKE */
     take_word *take;            /* OPTION_TAKE */
     const char *const *choices; /* NULL-terminated; nothing else is taken. NULL: `take` judges */
     enum values values;
     bool repeatable;
+    bool required;
     enum limit limit; /* OPTION_LIMIT */
 };
 
@@ -50,10 +52,17 @@ struct operand {
     bool optional;
 };
 
-struct syntax {
-    const char *verb; /* for messages */
+/* Rows that several verbs have in common, and with them the target. */
+struct option_table {
     const struct option *options;
     size_t n_options;
+};
+
+struct syntax {
+    const char *verb; /* "run", "sample build" */
+    const struct option *options;
+    size_t n_options;
+    const struct option_table *const *shared; /* behind its own; NULL-terminated, or NULL */
     const struct operand *operands;
     size_t n_operands;
     const char *rest; /* "ARGS", what may stand behind `--`; NULL: nothing may */
@@ -67,7 +76,8 @@ struct syntax {
 bool syntax_option(const struct syntax *syntax, size_t index, struct option *ret_option);
 /*
  * Fills target from words, a NULL-terminated list. 0, or -1 and *err (ERR_USAGE, or what a `take`
- * says); what came before the bad word is then in the target.
+ * says) about the first bad word. Those behind it are read all the same, so that options that say
+ * how to answer count wherever they stand.
  */
 int options_parse(const struct syntax *syntax, const char *const *words, void *target,
                   struct arena *arena, struct err *err);

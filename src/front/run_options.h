@@ -1,5 +1,5 @@
 /*
- * run_options: what `wasp run` takes.
+ * run_options: what the verbs that run a guest take.
  */
 #pragma once
 
@@ -8,12 +8,16 @@
 
 struct run_options {
     struct request request;
+    const char *manifest; /* of a task: a file, or "-" */
+    const char *events;   /* where they go; NULL: nowhere */
     bool dry_run;
     bool timings;
     bool quiet;
 };
 
-extern const struct syntax run_syntax;
+/* Their target is a struct run_options. */
+extern const struct syntax run_syntax, sample_run_syntax;
+extern const struct syntax task_run_syntax, task_check_syntax, task_explain_syntax;
 
 /* Nothing granted, default limits. */
 void run_options_init(struct run_options *options);

@@ -1,5 +1,6 @@
 /*
- * verb: one thing the command can do. A verb is a file cmd_NAME.c and a row in main.c.
+ * verb: one thing the command can do. A verb is a file cmd_NAME.c and a row in main.c. It may have
+ * verbs of its own instead of a main: "sample list", "sample run".
  */
 #pragma once
 
@@ -8,11 +9,12 @@
 struct call;
 
 struct verb {
-    const struct syntax *syntax; /* its name is in there */
+    const struct syntax *syntax; /* its name is in there, behind that of the verb it belongs to */
     const char *summary;         /* half a line for the overview */
     const char *about;           /* a paragraph; may be NULL */
     /* Its stdout is one JSON object whatever happens; SIGTERM and its like are answered with it. */
     bool answers_with_envelope;
+    const struct verb *const *verbs; /* its own, NULL at the end; NULL: it has none, but a main */
     int (*main)(const struct call *call); /* returns the exit status */
 };
 
@@ -23,7 +25,15 @@ struct call {
     struct arena *arena;
 };
 
-extern const struct verb verb_run, verb_gc, verb_schema, verb_completion, verb_help, verb_version;
+extern const struct verb verb_run, verb_sample, verb_task, verb_gc, verb_schema, verb_completion,
+    verb_help, verb_version;
 
-/* NULL and *err (with the nearest name) if there is none. */
-const struct verb *verb_find(const struct verb *const *verbs, const char *name, struct err *err);
+/* What it is called among its kind: "build" for "sample build". */
+const char *verb_word(const struct verb *verb);
+/* By that word. NULL and *err (with the nearest one) if there is none. */
+const struct verb *verb_find(const struct verb *const *verbs, const char *word, struct err *err);
+/*
+ * Follows words down from a verb to the one of its own that they name, and that one's. *words is
+ * then what is left. NULL and *err if a word names none, or one is missing.
+ */
+const struct verb *verb_follow(const struct verb *verb, const char *const **words, struct err *err);

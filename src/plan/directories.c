@@ -164,13 +164,16 @@ int request_add_workspace(struct request *request, struct arena *arena, const ch
         .plain = true,
         .access = ACCESS_RW,
     };
+    for (size_t i = 0; i < request->n_dirs; i++)
+        request->dirs[i].also_dot = false;
     return add_dir(request, arena, &dir, err);
 }
 
 /* Takes ":ro" and the like off the end of a guest path; without one it is read-write. */
 static int take_access(char *guest, const char *text, enum access *ret_access, struct err *err)
 {
-    char *colon = strchr(guest, ':'); /* the first: what stands behind it must be all of an access */
+    char *colon =
+        strchr(guest, ':'); /* the first: what stands behind it must be all of an access */
 
     *ret_access = ACCESS_RW;
     if (!colon)

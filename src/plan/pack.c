@@ -38,7 +38,6 @@ static const struct field plan_fields[] = {
     FIELD(struct plan, deadline_ns, UINT64_MAX),
     FIELD(struct plan, use_fuel, 1),
     FIELD(struct plan, pulley, 1),
-    FIELD(struct plan, without, UINT32_MAX),
     {offsetof(struct plan, limits.value), sizeof(uint64_t), LIMIT_COUNT, UINT64_MAX},
 };
 

@@ -20,16 +20,24 @@ enum identity {
     IDENTITY_CALLER, /* the landlock rung: no user namespace, the caller without capabilities */
 };
 
-/* What the cell's process finds open when it starts. Grants follow, in the order of the plan. */
+/*
+ * What the cell's process has open. It is born with the tell socket alone; the rest comes through
+ * it in one message, and the kernel fills the numbers from below.
+ */
 enum cell_fd {
     CELL_FD_STDIN = 0,
     CELL_FD_STDOUT = 1, /* guest's stream; for JOB_COMPILE where the code goes */
     CELL_FD_STDERR = 2,
-    CELL_FD_PLAN = 3, /* sealed memfd */
-    CELL_FD_TELL = 4, /* SOCK_SEQPACKET to the parent */
-    CELL_FD_CODE = 5, /* JOB_WASM: the .cwasm; JOB_COMPILE: the module in a sealed memfd */
-    CELL_FD_GRANTS = 6
+    CELL_FD_TELL = 3,   /* SOCK_SEQPACKET to the parent */
+    CELL_FD_PLAN = 4,   /* sealed memfd */
+    CELL_FD_CODE = 5,   /* JOB_WASM: the .cwasm; JOB_COMPILE: the module in a sealed memfd */
+    CELL_FD_GRANTS = 6, /* and on, in the plan's order */
 };
+#define CELL_MAX_FDS (CELL_FD_GRANTS + REQUEST_MAX_DIRS)
+
+/* The cell's argv: its program, the isolation as a number, and (test build) the walls to leave out.
+ */
+enum cell_arg { CELL_ARG_PROGRAM, CELL_ARG_ISOLATION, CELL_ARG_WITHOUT, CELL_ARGS };
 
 /* The uid and gid of every cell as seen from inside. */
 #define CELL_UID 1000
@@ -51,7 +59,6 @@ struct plan {
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; no wait lasts longer. UINT64_MAX: none */
     bool use_fuel;
     bool pulley;
-    uint32_t without;  /* test build only: bits of walls to leave out, see cell/steps.h; else 0 */
     const char **args; /* argv of the guest, argv[0] first; NULL-terminated */
     size_t n_args;
     const char **env;

@@ -129,6 +129,7 @@ int request_set_isolation(struct request *request, const char *name, struct err 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcmp(names[i], name) == 0) {
             request->isolation = (enum isolation) i;
+            request->isolation_given = true;
             return 0;
         }
     return err_set(err, ERR_REQUEST, "unknown isolation '%s': write 'full' or 'landlock'", name);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/digest.h"
 #include "plan/limits.h"
 
 enum access { ACCESS_RO, ACCESS_RW };
@@ -32,7 +33,10 @@ enum stdin_kind { STDIN_NONE, STDIN_INHERIT, STDIN_FILE, STDIN_BYTES };
 struct request {
     const char *module; /* path of the .wasm file; the name in messages and argv[0] of the guest */
     const char *module_sha256; /* pin, 64 hex digits, or NULL */
-    const char **args;         /* after argv[0]; NULL-terminated */
+    const void *module_bytes;  /* a module that is part of the program; NULL: `module` is a file */
+    size_t module_len;         /* of module_bytes */
+    const struct digest *module_digest; /* their SHA-256 */
+    const char **args;                  /* after argv[0]; NULL-terminated */
     size_t n_args;
     const char **env; /* "NAME=value", in the order given; NULL-terminated; names are unique */
     size_t n_env;
@@ -47,6 +51,7 @@ struct request {
     const char *stdin_bytes; /* STDIN_BYTES */
     size_t stdin_len;
     enum isolation isolation;
+    bool isolation_given; /* or it is the default */
     bool no_cache;
     bool output_kills; /* --output-kill: output past its cap ends the run with output_limit */
     bool pulley;       /* --hardened: the interpreter, no executable page at all */
@@ -82,7 +87,10 @@ int request_add_dir_text(struct request *request, struct arena *arena, const cha
  */
 int request_add_dir(struct request *request, struct arena *arena, const char *base,
                     const char *path, const char *guest, enum access access, struct err *err);
-/* The directory of a sample: read-write, found as "." and nowhere else. Comes before all others. */
+/*
+ * The directory of a sample: read-write, found as "." and nowhere else. One that was "." only for
+ * being the first plain one is so no more.
+ */
 int request_add_workspace(struct request *request, struct arena *arena, const char *base,
                           const char *path, struct err *err);
 /* "full" or "landlock". */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "report/denial.h"
 #include "report/verdict.h"
 
 /*
@@ -42,20 +43,6 @@ static const struct hit_limit {
 };
 
 /*
- * What to grant or to do instead, for the rules of cell/wasi/denial.h. A rule that is not here has
- * no remedy.
- */
-static const struct rule_hint {
-    const char *rule;
-    const char *hint;
-} rule_hints[] = {
-    {RULE_OUTSIDE, "grant the directory that holds it with --allow-dir"},
-    {RULE_READ_ONLY, "grant its directory for writing: --allow-dir HOST::GUEST:rw"},
-    {RULE_ABSOLUTE_LINK, "make the link's target relative"},
-    {RULE_SPECIAL, "use a regular file or a directory"},
-};
-
-/*
  * The largest whole number that every JSON reader holds exactly. A cell that was taken over may
  * claim more.
  */
@@ -82,13 +69,6 @@ static void write_heard(struct json_writer *json, const char *key, bool heard, u
         json_key(json, key);
         json_put_null(json);
     }
-}
-
-/* An array of char from a cell need not end, and need not be UTF-8. */
-static void write_told(struct json_writer *json, const char *key, const char *text, size_t size)
-{
-    json_key(json, key);
-    json_put_text(json, text, strnlen(text, size));
 }
 
 /* A stream as text and, where text cannot hold it, the exact bytes beside it. */
@@ -165,28 +145,12 @@ static void write_enforced(struct json_writer *json, const struct result *result
     json_close_array(json);
 }
 
-static const char *hint_of(const struct tell_denial *denial)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(rule_hints); i++)
-        if (strncmp(denial->rule, rule_hints[i].rule, sizeof(denial->rule)) == 0)
-            return rule_hints[i].hint;
-    return NULL;
-}
-
 static void write_denials(struct json_writer *json, const struct result *result)
 {
     json_key(json, "denials");
     json_open_array(json);
-    for (size_t i = 0; i < result->n_denials; i++) {
-        const struct tell_denial *denial = &result->denials[i];
-        json_open_object(json);
-        write_string(json, "layer", "wasi");
-        write_told(json, "action", denial->action, sizeof(denial->action));
-        write_told(json, "target", denial->target, sizeof(denial->target));
-        write_told(json, "rule", denial->rule, sizeof(denial->rule));
-        write_string(json, "hint", hint_of(denial));
-        json_close_object(json);
-    }
+    for (size_t i = 0; i < result->n_denials; i++)
+        denial_write(json, &result->denials[i]);
     json_close_array(json);
     if (result->done_heard && result->done.denials > result->n_denials)
         write_uint(json, "denials_omitted", result->done.denials - result->n_denials);
@@ -211,16 +175,19 @@ static const char *text_or_null(const char *text)
 
 /* A guest that exits with a code of its own says all there is to say with it. */
 static void write_error_info(struct json_writer *json, const struct result *result,
-                             const struct verdict *verdict)
+                             const struct request *request)
 {
+    struct verdict verdict;
+
     if (result->reason == REASON_EXITED)
         return;
+    verdict_init(&verdict, result, request);
     json_key(json, "error_info");
     json_open_object(json);
-    write_string(json, "code", verdict->code);
-    write_string(json, "step", text_or_null(verdict->err.step));
-    write_string(json, "message", verdict->err.message);
-    write_string(json, "hint", text_or_null(verdict->err.hint));
+    write_string(json, "code", verdict.code);
+    write_string(json, "step", text_or_null(verdict.err.step));
+    write_string(json, "message", verdict.err.message);
+    write_string(json, "hint", text_or_null(verdict.err.hint));
     json_close_object(json);
 }
 
@@ -238,7 +205,7 @@ static void write_module(struct json_writer *json, const struct result *result)
     json_put_bool(json, result->module_cached);
     write_uint(json, "compile_ms", result->compile_ns / NS_PER_MS);
     if (result->cache_error[0])
-        write_told(json, "cache_error", result->cache_error, sizeof(result->cache_error));
+        write_string(json, "cache_error", result->cache_error);
     json_close_object(json);
 }
 
@@ -327,16 +294,26 @@ int envelope_write(int fd, const struct result *result, const struct request *re
         write_uint(&json, "signal", (uint64_t) result->signal);
     if (result->done_heard)
         write_limits_hit(&json, result->done.limits_hit);
-    if (error) {
-        struct verdict verdict;
-        verdict_init(&verdict, result, request);
-        write_error_info(&json, result, &verdict);
-    }
+    write_error_info(&json, result, request);
     write_module(&json, result);
     write_fuel(&json, result, request);
     write_labels(&json, request);
     if (with_timings)
         write_timings(&json, result);
+    json_close_object(&json);
+    return json_finish(&json);
+}
+
+int envelope_write_answer(int fd, const struct result *result)
+{
+    _cleanup_(buf_release) struct buf line = BUF_INIT(2 * sizeof(struct err));
+    struct json_writer json;
+
+    json_writer_init_fd(&json, fd);
+    json_open_object(&json);
+    write_base(&json, result, envelope_error(result, NULL, &line));
+    write_string(&json, "schema", "wasp.answer/1");
+    write_error_info(&json, result, NULL);
     json_close_object(&json);
     return json_finish(&json);
 }

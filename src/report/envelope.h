@@ -13,6 +13,11 @@
 int envelope_write(int fd, const struct result *result, const struct request *request,
                    bool with_timings);
 /*
+ * Likewise, with the base fields alone (`wasp.answer/1`): for verbs that do something small and run
+ * no guest.
+ */
+int envelope_write_answer(int fd, const struct result *result);
+/*
  * The one line for `error` (and for stderr), or NULL for success. Lives in `into`, which is cleared
  * first.
  */

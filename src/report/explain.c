@@ -118,6 +118,17 @@ static void write_switches(struct json_writer *json, const struct request *reque
     json_put_bool(json, request->output_kills);
 }
 
+static void write_labels(struct json_writer *json, const struct request *request)
+{
+    if (request->n_labels == 0)
+        return;
+    json_key(json, "labels");
+    json_open_object(json);
+    for (size_t i = 0; i < request->n_labels; i++)
+        write_text(json, request->labels[i].name, request->labels[i].value);
+    json_close_object(json);
+}
+
 int explain_write(int fd, const struct request *request)
 {
     struct json_writer json;
@@ -129,6 +140,8 @@ int explain_write(int fd, const struct request *request)
     json_key(&json, "backend");
     json_put_string(&json, "wasm");
     write_text(&json, "module", request->module);
+    json_key(&json, "embedded");
+    json_put_bool(&json, request->module_bytes != NULL);
     write_text(&json, "module_sha256", request->module_sha256);
     write_args(&json, request);
     write_env(&json, request);
@@ -136,6 +149,7 @@ int explain_write(int fd, const struct request *request)
     write_limits(&json, &request->limits);
     write_stdin(&json, request);
     write_switches(&json, request);
+    write_labels(&json, request);
     json_close_object(&json);
     return json_finish(&json);
 }

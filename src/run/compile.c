@@ -91,52 +91,69 @@ static int judge(const struct request *request, const struct watch *watch, int *
     return err_step(err, "compile");
 }
 
-static int watch_compiler(const struct spawn *spawn, struct pipes *pipes, int code,
-                          struct arena *arena, struct watch *watch, struct err *err)
+static int watch_compiler(struct child *child, const struct plan *plan, struct pipes *pipes,
+                          int code, struct arena *arena, struct watch *watch, struct err *err)
 {
-    struct child child;
-    if (child_spawn(spawn, &child, err) < 0)
-        return -1;
-    pipes_close_cell(pipes);
     *watch = (struct watch){
-        .child = &child,
+        .child = child,
         .out = {.fd = take_fd(&pipes->ours[1]), .sink = code, .sink_max = COMPILE_CODE_BYTES},
         .err = {.fd = take_fd(&pipes->ours[2]), .capture = watch->err.capture, .sink = -1},
-        .deadline_ns = spawn->plan->deadline_ns,
-        .cpu_ns = spawn->plan->limits.value[LIMIT_CPU],
+        .deadline_ns = plan->deadline_ns,
+        .cpu_ns = plan->limits.value[LIMIT_CPU],
         .threads = count_cpus(),
+        .observer = watch->observer,
     };
     int rc = supervise(watch, arena, err);
-    child_release(&child);
     cleanup_fd(&watch->out.fd);
     cleanup_fd(&watch->err.fd);
     return rc;
 }
 
+static int start_compiler(const struct request *request, const struct places *places,
+                          const struct grants *identity, struct child *ret_child, struct err *err)
+{
+    struct child_program program = {
+        .dir = places->program_dir,
+        .name = "wasp-compile",
+        .isolation = request->isolation,
+        .identity = identity->identity,
+        .host_uid = identity->host_uid,
+    };
+    return child_start(&program, ret_child, err);
+}
+
 int compile_module(const struct request *request, const struct places *places,
-                   const struct grants *identity, struct module *module, struct arena *arena,
-                   int *ret_code, uint64_t *ret_ns, int *ret_signal, struct err *err)
+                   const struct grants *identity, struct module *module,
+                   const struct observer *observer, struct arena *arena, int *ret_code,
+                   uint64_t *ret_ns, int *ret_signal, struct err *err)
 {
     _cleanup_fd_ int code = -1;
     _cleanup_(pipes_release) struct pipes pipes;
+    _cleanup_(child_release) struct child child = CHILD_NONE;
     struct plan plan;
     uint64_t start = clock_monotonic_ns();
     pipes_init(&pipes);
-    if (module_read(module, err) < 0 || cache_begin(&code, err) < 0 || pipes_open(&pipes, err) < 0)
+    if (start_compiler(request, places, identity, &child, err) < 0 ||
+        module_read(module, err) < 0 || cache_begin(&code, err) < 0 || pipes_open(&pipes, err) < 0)
         return -1;
     (void) fcntl(pipes.ours[1], F_SETPIPE_SZ, 1 << 20); /* only makes it quicker */
     make_plan(request, identity, start, &plan);
-    struct spawn spawn = {
-        .program_dir = places->program_dir,
-        .program = "wasp-compile",
+    struct child_load load = {
         .plan = &plan,
-        .host_uid = identity->host_uid,
         .streams = {pipes.cell[0], pipes.cell[1], pipes.cell[2]},
         .code = module->bytes,
     };
+    if (child_load(&child, &load, err) < 0)
+        return -1;
+    pipes_close_cell(&pipes);
     struct capture chatter = {.kept = BUF_INIT(COMPILE_CHATTER_BYTES)};
-    struct watch watch = {.err = {.capture = &chatter}};
-    int rc = watch_compiler(&spawn, &pipes, code, arena, &watch, err);
+    /* what the compiler writes and tells is not the guest's */
+    struct observer ticks = {
+        .data = observer ? observer->data : NULL,
+        .tick = observer ? observer->tick : NULL,
+    };
+    struct watch watch = {.err = {.capture = &chatter}, .observer = &ticks};
+    int rc = watch_compiler(&child, &plan, &pipes, code, arena, &watch, err);
     buf_release(&chatter.kept);
     if (rc < 0 || judge(request, &watch, ret_signal, err) < 0 || cache_close(code, err) < 0)
         return -1;

@@ -69,22 +69,29 @@ static int open_grants(const struct request *request, const struct own *own,
     return 0;
 }
 
-int grants_open(const struct request *request, const struct places *places, struct arena *arena,
-                struct grants *ret_grants, struct err *err)
+int grants_choose(const struct request *request, const struct places *places,
+                  struct grants *ret_grants, struct err *err)
 {
-    *ret_grants = (struct grants){.count = request->n_dirs, .uid_lock = -1};
-    ret_grants->planned = arena_array(arena, request->n_dirs + 1, sizeof(*ret_grants->planned));
-    if (ret_grants->planned == NULL)
-        return err_set(err, ERR_HOST, "no memory for %zu grants", request->n_dirs);
+    *ret_grants = (struct grants){.uid_lock = -1};
     if (identity_choose(request->isolation, places, &ret_grants->identity, &ret_grants->host_uid,
                         &ret_grants->uid_lock, err) < 0)
         return err_step(err, "identity");
+    return 0;
+}
+
+int grants_open(struct grants *grants, const struct request *request, const struct places *places,
+                struct arena *arena, struct err *err)
+{
     if (request->n_dirs == 0)
         return 0;
+    grants->count = request->n_dirs;
+    grants->planned = arena_array(arena, request->n_dirs, sizeof(*grants->planned));
+    if (grants->planned == NULL)
+        return err_set(err, ERR_HOST, "no memory for %zu grants", request->n_dirs);
     struct own own;
     own_init(&own, places);
     _cleanup_(identity_maps_release) struct identity_maps maps = {.count = 0};
-    return open_grants(request, &own, &maps, ret_grants, err);
+    return open_grants(request, &own, &maps, grants, err);
 }
 
 void grants_release(struct grants *grants)

@@ -18,10 +18,13 @@ struct grants {
     int uid_lock;      /* holds the uid for this run; -1 otherwise */
 };
 
+/* Decides whose rights the cell has. 0, or -1 and *err; grants_release in both cases. */
+int grants_choose(const struct request *request, const struct places *places,
+                  struct grants *ret_grants, struct err *err);
 /*
- * Opens each directory, refuses what must not be granted, decides the identity and, for runs
- * started by root, makes the idmapped clones. 0, or -1 and *err; grants_release in both cases.
+ * Opens each directory, refuses what must not be granted and, for runs started by root, makes the
+ * idmapped clones. 0, or -1 and *err.
  */
-int grants_open(const struct request *request, const struct places *places, struct arena *arena,
-                struct grants *ret_grants, struct err *err);
+int grants_open(struct grants *grants, const struct request *request, const struct places *places,
+                struct arena *arena, struct err *err);
 void grants_release(struct grants *grants);

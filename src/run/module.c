@@ -8,9 +8,8 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-int module_open(const char *path, struct module *ret_module, struct err *err)
+static int open_file(const char *path, struct module *ret_module, struct err *err)
 {
-    *ret_module = (struct module){.file = -1, .bytes = -1};
     /* a FIFO or a device must not keep us waiting */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -27,6 +26,20 @@ int module_open(const char *path, struct module *ret_module, struct err *err)
     if ((uint64_t) ret_module->st.st_size > MODULE_MAX_BYTES)
         return err_set(err, ERR_TOO_LARGE, "it has %lld bytes, wasp takes %llu at most",
                        (long long) ret_module->st.st_size, MODULE_MAX_BYTES);
+    return 0;
+}
+
+int module_open(const struct request *request, struct module *ret_module, struct err *err)
+{
+    *ret_module = (struct module){
+        .embedded = request->module_bytes,
+        .embedded_len = request->module_len,
+        .file = -1,
+        .bytes = -1,
+    };
+    if (ret_module->embedded == NULL)
+        return open_file(request->module, ret_module, err);
+    ret_module->digest = *request->module_digest;
     return 0;
 }
 
@@ -69,7 +82,7 @@ static int read_into_memory(struct module *module, struct digest *ret_digest, st
 
 int module_digest(struct module *module, const struct cache *cache, struct err *err)
 {
-    if (cache_recall(cache, &module->st, &module->digest))
+    if (module->embedded != NULL || cache_recall(cache, &module->st, &module->digest))
         return 0;
     if (read_into_memory(module, &module->digest, err) < 0)
         return -1;
@@ -82,6 +95,9 @@ int module_read(struct module *module, struct err *err)
     struct digest digest;
     if (module->bytes >= 0)
         return 0;
+    if (module->embedded != NULL)
+        return fd_sealed("wasp-module", module->embedded, module->embedded_len, &module->bytes,
+                         err);
     if (read_into_memory(module, &digest, err) < 0)
         return -1;
     if (digest_equal(&digest, &module->digest))

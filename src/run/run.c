@@ -21,11 +21,13 @@
 struct job {
     const struct request *request;
     const struct places *places;
+    const struct observer *observer;
     struct arena *arena;
     struct result *result;
     struct cache cache;
     struct module module;
     struct grants grants;
+    struct child child; /* the cell; started early, loaded when everything is at hand */
     struct digest key;
     int code;
     uint64_t mark_ns; /* for the timings: when the last stage ended */
@@ -67,11 +69,9 @@ static int check_pin(const struct job *job, struct err *err)
     return err_hint(err, "if the new module is the one you want, pin its digest");
 }
 
-static int open_module(struct job *job, struct err *err)
+static int identify_module(struct job *job, struct err *err)
 {
     struct err cache_err;
-    if (module_open(job->request->module, &job->module, err) < 0)
-        return -1;
     if (!job->request->no_cache) {
         if (cache_open(job->places, &job->cache, &cache_err) < 0)
             note_cache_error(job, &cache_err);
@@ -88,8 +88,8 @@ static int open_module(struct job *job, struct err *err)
 static int compile(struct job *job, struct err *err)
 {
     struct err cache_err;
-    if (compile_module(job->request, job->places, &job->grants, &job->module, job->arena,
-                       &job->code, &job->result->compile_ns, &job->signal, err) < 0)
+    if (compile_module(job->request, job->places, &job->grants, &job->module, job->observer,
+                       job->arena, &job->code, &job->result->compile_ns, &job->signal, err) < 0)
         return -1;
     if (cache_keep(&job->cache, &job->key, job->code, &cache_err) < 0)
         note_cache_error(job, &cache_err);
@@ -175,20 +175,27 @@ static int make_plan(struct job *job, struct plan *ret_plan, struct err *err)
         .grants = job->grants.planned,
         .n_grants = job->grants.count,
     };
-#ifdef WASP_TEST_HOOKS
-    ret_plan->without = job->places->test_without;
-#endif
     return 0;
 }
 
-static const char *cell_program(const struct places *places)
+static int start_cell(struct job *job, struct err *err)
 {
+    struct child_program program = {
+        .dir = job->places->program_dir,
+        .name = "wasp-cell-wasm",
+        .isolation = job->request->isolation,
+        .identity = job->grants.identity,
+        .host_uid = job->grants.host_uid,
+    };
 #ifdef WASP_TEST_HOOKS
-    if (places->test_cell != NULL)
-        return places->test_cell;
+    if (job->places->test_cell != NULL)
+        program.name = job->places->test_cell;
+    program.without = job->places->test_without;
 #endif
-    (void) places;
-    return "wasp-cell-wasm";
+    if (child_start(&program, &job->child, err) < 0)
+        return -1;
+    mark(job, "start");
+    return 0;
 }
 
 static void take_usage(const struct watch *watch, uint64_t start_ns, struct result *result)
@@ -270,24 +277,20 @@ static int watch_cell(struct job *job, const struct plan *plan, struct pipes *pi
 {
     struct result *result = job->result;
     uint64_t start = clock_monotonic_ns();
-    struct child child;
-    struct spawn spawn = {
-        .program_dir = job->places->program_dir,
-        .program = cell_program(job->places),
+    struct child_load load = {
         .plan = plan,
-        .host_uid = job->grants.host_uid,
         .streams = {pipes->cell[0], pipes->cell[1], pipes->cell[2]},
         .code = job->code,
         .grants = job->grants.fds,
         .n_grants = job->grants.n_fds,
     };
-    if (child_spawn(&spawn, &child, err) < 0)
+    if (child_load(&job->child, &load, err) < 0)
         return -1;
     pipes_close_cell(pipes);
-    mark(job, "spawn");
+    mark(job, "load");
     feed->fd = pipes->ours[0];
     struct watch watch = {
-        .child = &child,
+        .child = &job->child,
         .out = {.fd = pipes->ours[1], .capture = &result->stdout_capture, .sink = -1},
         .err = {.fd = pipes->ours[2], .capture = &result->stderr_capture, .sink = -1},
         .feed = feed,
@@ -295,12 +298,13 @@ static int watch_cell(struct job *job, const struct plan *plan, struct pipes *pi
         .cpu_ns = plan->limits.value[LIMIT_CPU],
         .threads = 1,
         .output_kills = job->request->output_kills,
+        .observer = job->observer,
     };
     int rc = supervise(&watch, job->arena, err);
     pipes->ours[0] = feed->fd; /* closed or not, as the loop left them */
     pipes->ours[1] = watch.out.fd;
     pipes->ours[2] = watch.err.fd;
-    child_release(&child);
+    child_release(&job->child);
     if (rc < 0)
         return -1;
     take_usage(&watch, start, result);
@@ -332,14 +336,18 @@ static int run_again_if_stale(struct job *job, struct err *err)
     cache_forget(&job->cache, &job->key);
     memset(&result->err, 0, sizeof(result->err));
     (void) close(take_fd(&job->code)); /* only read from */
-    return compile(job, err) < 0 ? -1 : run_cell(job, err);
+    if (compile(job, err) < 0 || start_cell(job, err) < 0)
+        return -1;
+    return run_cell(job, err);
 }
 
 static int run_job(struct job *job, struct err *err)
 {
-    if (open_module(job, err) < 0)
+    if (module_open(job->request, &job->module, err) < 0 ||
+        grants_choose(job->request, job->places, &job->grants, err) < 0 || start_cell(job, err) < 0)
         return -1;
-    if (grants_open(job->request, job->places, job->arena, &job->grants, err) < 0)
+    if (identify_module(job, err) < 0 ||
+        grants_open(&job->grants, job->request, job->places, job->arena, err) < 0)
         return -1;
     mark(job, "grants");
     if (find_code(job, err) < 0 || run_cell(job, err) < 0)
@@ -347,18 +355,20 @@ static int run_job(struct job *job, struct err *err)
     return run_again_if_stale(job, err);
 }
 
-void run_wasm(const struct request *request, const struct places *places, struct arena *arena,
-              struct result *result)
+void run_wasm(const struct request *request, const struct places *places,
+              const struct observer *observer, struct arena *arena, struct result *result)
 {
     struct err err = {.code = ERR_NONE};
     struct job job = {
         .request = request,
         .places = places,
+        .observer = observer,
         .arena = arena,
         .result = result,
         .cache = {.code = -1, .memo = -1, .temp = -1},
         .module = {.file = -1, .bytes = -1},
         .grants = {.uid_lock = -1},
+        .child = CHILD_NONE,
         .code = -1,
         .mark_ns = clock_monotonic_ns(),
     };
@@ -374,6 +384,7 @@ void run_wasm(const struct request *request, const struct places *places, struct
         result->reason = REASON_CANCELLED;
         result->signal = job.signal;
     }
+    child_release(&job.child);
     cleanup_fd(&job.code);
     grants_release(&job.grants);
     module_release(&job.module);

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "plan/request.h"
+#include "run/observer.h"
 #include "run/result.h"
 
 /* What the environment says, read once in front/ and handed on as values. Absolute paths or NULL.
@@ -26,10 +27,11 @@ struct places {
 
 /*
  * Runs it and fills *result (already init'ed). Never fails as such: what went wrong is in the
- * result. Signals: the caller has blocked SIGINT, SIGTERM, SIGHUP and ignores SIGPIPE.
+ * result. observer may be NULL. Signals: the caller has blocked SIGINT, SIGTERM, SIGHUP and
+ * ignores SIGPIPE.
  */
-void run_wasm(const struct request *request, const struct places *places, struct arena *arena,
-              struct result *result);
+void run_wasm(const struct request *request, const struct places *places,
+              const struct observer *observer, struct arena *arena, struct result *result);
 /* Removes what a killed run may have left (temp files); returns how many things went, -1 and *err
  * if a folder cannot be read. */
 int run_sweep(const struct places *places, struct err *err);

@@ -1,5 +1,8 @@
 /*
  * spawn: a cell as a child process. A child is a resource: pidfd, kill, reap.
+ *
+ * It is started first and loaded later: while the kernel starts its program and makes its
+ * namespaces, which takes the better part of a run, we look for the code and open the grants.
  */
 #pragma once
 
@@ -15,11 +18,22 @@ struct child {
     int tell; /* our end, see plan/tell.h */
 };
 
-struct spawn {
-    const char *program_dir;
-    const char *program; /* "wasp-cell-wasm" */
+#define CHILD_NONE                        \
+    {                                     \
+        .pid = 0, .pidfd = -1, .tell = -1 \
+    }
+
+struct child_program {
+    const char *dir;
+    const char *name; /* "wasp-cell-wasm" */
+    enum isolation isolation;
+    enum identity identity;
+    uint32_t host_uid; /* IDENTITY_RANGE: what CELL_UID is on the host */
+    uint32_t without;  /* test build: bits of enum tell_wall that are left out; else 0 */
+};
+
+struct child_load {
     const struct plan *plan;
-    uint32_t host_uid; /* IDENTITY_RANGE: what plan->uid and plan->gid are on the host */
     int streams[3];    /* the child's ends */
     int code;          /* CELL_FD_CODE */
     const int *grants; /* CELL_FD_GRANTS and on, in the plan's order; none for IDENTITY_USER */
@@ -27,13 +41,14 @@ struct spawn {
 };
 
 /*
- * Starts the program as a cell with all of the plan's namespaces. Descriptors stay the caller's.
- * The child dies with us, whatever happens. Returns 0 and a child that child_release ends, or -1
- * and *err with nothing left behind.
+ * Starts the program in its own user and pid namespace. It dies with us, whatever happens. Returns
+ * 0 and a child that child_release ends, or -1 and *err with nothing left behind.
  */
-int child_spawn(const struct spawn *spawn, struct child *ret_child, struct err *err);
+int child_start(const struct child_program *program, struct child *ret_child, struct err *err);
+/* Sends the plan and the descriptors, which stay the caller's: the cell goes on. */
+int child_load(const struct child *child, const struct child_load *load, struct err *err);
 void child_kill(const struct child *child);
 /* Waits for its end. *ret_status is as of waitpid. */
 int child_reap(struct child *child, int *ret_status, struct rusage *ret_usage, struct err *err);
-/* Kills and reaps it if that has not happened, and closes everything. */
+/* Kills and reaps it if that has not happened, and closes everything. Takes CHILD_NONE too. */
 void child_release(struct child *child);

@@ -25,6 +25,8 @@ struct loop {
     int signals;
     clockid_t cpu_clock;
     uint64_t cpu_check_ns; /* when to look at the CPU clock next */
+    struct observer observer;
+    uint64_t tick_ns; /* when it wants to be called next */
     bool killed;
     bool tell_closed; /* a cell that closes its end must not make us spin on it */
 };
@@ -41,15 +43,23 @@ static void end_run(struct loop *loop, enum ended why)
 /* ---- streams ------------------------------------------------------------------------------------
  */
 
+static enum stream stream_of(const struct loop *loop, const struct drain *drain)
+{
+    return drain == &loop->watch->out ? STREAM_STDOUT : STREAM_STDERR;
+}
+
 static void keep_bytes(struct loop *loop, struct drain *drain, const char *bytes, size_t len)
 {
     struct capture *capture = drain->capture;
     size_t room = capture->kept.max - capture->kept.len;
     size_t kept = len < room ? len : room;
     capture->total_bytes += len;
-    if (kept > 0 && buf_add(&capture->kept, bytes, kept) < 0)
-        kept = 0; /* no memory: counted and flagged as cut */
-    if (kept == len)
+    if (capture->truncated || (kept > 0 && buf_add(&capture->kept, bytes, kept) < 0))
+        kept = 0; /* no memory, now or before: counted and flagged as cut */
+    bool is_cut = kept < len;
+    if (loop->observer.wrote != NULL && (kept > 0 || (is_cut && !capture->truncated)))
+        loop->observer.wrote(loop->observer.data, stream_of(loop, drain), bytes, kept, is_cut);
+    if (!is_cut)
         return;
     capture->truncated = true;
     if (loop->watch->output_kills)
@@ -167,6 +177,18 @@ static void hear_denial(struct loop *loop, struct tell_denial *denial)
     TERMINATE(denial->target);
     TERMINATE(denial->rule);
     watch->denials[watch->n_denials++] = *denial;
+    if (loop->observer.denied != NULL)
+        loop->observer.denied(loop->observer.data, denial);
+}
+
+static void hear_ready(struct loop *loop, const struct tell_ready *ready)
+{
+    if (loop->watch->ready_heard)
+        return;
+    loop->watch->ready_heard = true;
+    loop->watch->ready = *ready;
+    if (loop->observer.started != NULL)
+        loop->observer.started(loop->observer.data);
 }
 
 static void hear_failure(struct watch *watch, struct err *failed)
@@ -191,9 +213,7 @@ static void hear(struct loop *loop, struct tell *tell)
         hear_failure(watch, &tell->failed);
         break;
     case TELL_READY:
-        if (!watch->ready_heard)
-            watch->ready = tell->ready;
-        watch->ready_heard = true;
+        hear_ready(loop, &tell->ready);
         break;
     case TELL_DENIAL:
         hear_denial(loop, &tell->denial);
@@ -255,8 +275,16 @@ static void check_cpu(struct loop *loop, uint64_t now)
     loop->cpu_check_ns = now + (wait < NS_PER_MS ? NS_PER_MS : wait);
 }
 
+static void call_tick(struct loop *loop, uint64_t now)
+{
+    loop->tick_ns = UINT64_MAX;
+    if (loop->observer.tick != NULL)
+        loop->tick_ns = loop->observer.tick(loop->observer.data, now);
+}
+
 static void start_clocks(struct loop *loop)
 {
+    call_tick(loop, clock_monotonic_ns());
     loop->cpu_check_ns = UINT64_MAX;
     if (loop->watch->cpu_ns == UINT64_MAX)
         return;
@@ -269,6 +297,7 @@ static void check_clocks(struct loop *loop)
     uint64_t now = clock_monotonic_ns();
     if (now >= loop->cpu_check_ns)
         check_cpu(loop, now);
+    call_tick(loop, now);
     if (now >= loop->watch->deadline_ns)
         end_run(loop, ENDED_WALL);
 }
@@ -278,6 +307,8 @@ static struct timespec next_wait(const struct loop *loop)
     uint64_t until = loop->cpu_check_ns;
     if (loop->watch->deadline_ns < until)
         until = loop->watch->deadline_ns;
+    if (loop->tick_ns < until)
+        until = loop->tick_ns;
     if (loop->killed || until == UINT64_MAX)
         until = clock_monotonic_ns() +
                 3600 * NS_PER_S; /* only a descriptor can wake us; an hour is as good as never */
@@ -352,6 +383,8 @@ static bool turn(struct loop *loop, struct err *err, int *ret_failed)
 int supervise(struct watch *watch, struct arena *arena, struct err *err)
 {
     struct loop loop = {.watch = watch, .arena = arena};
+    if (watch->observer != NULL)
+        loop.observer = *watch->observer;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);

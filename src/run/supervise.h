@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "run/observer.h"
 #include "run/result.h"
 #include "run/spawn.h"
 
@@ -38,10 +39,11 @@ struct watch {
     struct child *child;
     struct drain out, err;
     struct feed *feed;
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC, UINT64_MAX: none */
-    uint64_t cpu_ns;      /* UINT64_MAX: none */
-    unsigned int threads; /* how many CPUs it can use at once */
-    bool output_kills;    /* a capture that overflows ends the run */
+    uint64_t deadline_ns;            /* CLOCK_MONOTONIC, UINT64_MAX: none */
+    uint64_t cpu_ns;                 /* UINT64_MAX: none */
+    unsigned int threads;            /* how many CPUs it can use at once */
+    bool output_kills;               /* a capture that overflows ends the run */
+    const struct observer *observer; /* may be NULL */
 
     /* filled in */
     enum ended ended;

@@ -3,8 +3,6 @@
 # at all, so that several test programs may call this at once.
 set -euo pipefail
 
-flags=(--target=wasm32-wasi --sysroot=/usr -std=gnu17 -O1 -Wall -Wextra -Werror)
-
 if [ $# -ne 1 ]; then
     echo "usage: build.sh OUTDIR" >&2
     exit 2
@@ -24,7 +22,7 @@ make_one() {
     part=$target.$$
     trap 'rm -f "$part"' EXIT
     case $1 in
-    *.c) clang "${flags[@]}" -o "$part" "$1" ;;
+    *.c) ../../scripts/guest-cc -O1 -o "$part" "$1" ;;
     *.wat) wat2wasm -o "$part" "$1" ;;
     esac
     mv -f "$part" "$target"

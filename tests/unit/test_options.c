@@ -31,7 +31,8 @@ static const struct {
     {{"m.wasm", "--memroy", "1m"}, "unknown option '--memroy'", "did you mean '--memory'?"},
     {{"m.wasm", "--alow-dir=x"}, "unknown option '--alow-dir'", "did you mean '--allow-dir'?"},
     {{"m.wasm", "--allow"}, "unknown option '--allow'", "wasp help run"},
-    {{"m.wasm", "--events", "fd:3"}, "unknown option '--events'", ""},
+    {{"m.wasm", "--manifest", "m"}, "unknown option '--manifest'", ""},
+    {{"m.wasm", "--events"}, "--events needs a value: --events FILE|fd:N", ""},
     {{"m.wasm", "--policy", "p"}, "unknown option '--policy'", ""},
     {{"m.wasm", "--help"}, "unknown option '--help'", "wasp help run"},
     {{"m.wasm", "---"}, "unknown option '---'", ""},
@@ -69,6 +70,20 @@ static void test_refused(struct arena *arena)
                strstr(err.message, refused[i].says) && strstr(err.hint, refused[i].hints),
            "bad command line %zu is refused: %s; %s", i, err.message, err.hint);
     }
+}
+
+/* One who asked for events or for quiet gets it, whatever else is wrong. */
+static void test_after_error(struct arena *arena)
+{
+    static const char *const words[] = {"--bogus", "x",        "m.wasm",    "--env", "A",
+                                        "--quiet", "--events", "ev.ndjson", NULL};
+    struct run_options options;
+    struct err err = {0};
+
+    ok(parse(words, arena, &options, &err) < 0 && strstr(err.message, "'--bogus'"),
+       "the first bad word is the one that is told: %s", err.message);
+    ok(options.quiet && options.events && strcmp(options.events, "ev.ndjson") == 0,
+       "options behind a bad word are read all the same");
 }
 
 static void test_request(struct arena *arena)
@@ -193,6 +208,7 @@ int main(void)
     if (!arena)
         return 1;
     test_refused(arena);
+    test_after_error(arena);
     test_request(arena);
     test_values(arena);
     test_limits(arena);

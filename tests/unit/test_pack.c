@@ -65,7 +65,6 @@ static void any_plan(struct sample *sample)
     plan->deadline_ns = any_number();
     plan->use_fuel = roll(2);
     plan->pulley = roll(2);
-    plan->without = (uint32_t) any_number();
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         plan->limits.value[i] = any_number();
     plan->args = sample->args;
@@ -109,7 +108,7 @@ static bool same_plan(const struct plan *a, const struct plan *b)
 {
     return a->job == b->job && a->isolation == b->isolation && a->identity == b->identity &&
            a->uid == b->uid && a->gid == b->gid && a->deadline_ns == b->deadline_ns &&
-           a->use_fuel == b->use_fuel && a->pulley == b->pulley && a->without == b->without &&
+           a->use_fuel == b->use_fuel && a->pulley == b->pulley &&
            memcmp(&a->limits, &b->limits, sizeof(a->limits)) == 0 &&
            same_strings(a->args, a->n_args, b->args, b->n_args) &&
            same_strings(a->env, a->n_env, b->env, b->n_env) && same_grants(a, b);

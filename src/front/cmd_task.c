@@ -1,0 +1,101 @@
+/*
+ * task: a request that lies on disk: run it, judge it, show what it comes to.
+ */
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "front/launch.h"
+#include "front/manifest_file.h"
+#include "wasp.h"
+
+/* The manifest's request in the place of the options' own; what only options say stays. */
+static int take_manifest(struct launch *launch, struct arena *arena, struct err *err)
+{
+    struct run_options *options = &launch->options;
+    bool no_cache = options->request.no_cache;
+    struct manifest manifest;
+
+    if (manifest_file_read(options->manifest, arena, &manifest, &launch->signal, err) < 0)
+        return -1;
+    options->request = manifest.request;
+    options->request.no_cache = no_cache;
+    return 0;
+}
+
+static int read_task(struct launch *launch, const struct syntax *syntax, const struct call *call,
+                     struct err *err)
+{
+    if (launch_read(launch, syntax, call, err) < 0)
+        return -1;
+    return take_manifest(launch, call->arena, err);
+}
+
+static int run(const struct call *call)
+{
+    struct launch launch;
+    struct err err;
+    int rc = read_task(&launch, &task_run_syntax, call, &err);
+
+    return launch_answer(&launch, call->arena, rc < 0 ? &err : NULL);
+}
+
+static int explain(const struct call *call)
+{
+    struct launch launch;
+    struct err err;
+    int rc = read_task(&launch, &task_explain_syntax, call, &err);
+
+    launch.options.dry_run = true;
+    return launch_answer(&launch, call->arena, rc < 0 ? &err : NULL);
+}
+
+static int check(const struct call *call)
+{
+    const struct wasp_report report = {.out = STDOUT_FILENO, .log = STDERR_FILENO};
+    uint64_t start_ns = clock_monotonic_ns();
+    struct launch launch;
+    struct err err;
+    int rc = read_task(&launch, &task_check_syntax, call, &err);
+
+    if (launch.signal)
+        return wasp_cancel(launch.signal, &report);
+    return wasp_answer(rc < 0 ? &err : NULL, clock_monotonic_ns() - start_ns, &report);
+}
+
+static const struct verb verb_task_run = {
+    .syntax = &task_run_syntax,
+    .summary = "run what a manifest asks for",
+    .about = "Runs the request in the manifest. What it does not name is not granted. Standard "
+             "output is exactly one JSON object, as with 'wasp run'.",
+    .answers_with_envelope = true,
+    .main = run,
+};
+
+static const struct verb verb_check = {
+    .syntax = &task_check_syntax,
+    .summary = "tell whether a manifest makes sense, and run nothing",
+    .about = "Judges the manifest as 'task run' would, opens none of the files it names, and "
+             "answers with one JSON object ('wasp schema answer').",
+    .answers_with_envelope = true,
+    .main = check,
+};
+
+static const struct verb verb_explain = {
+    .syntax = &task_explain_syntax,
+    .summary = "show what a manifest comes to, with every default filled in",
+    .about = "Shows the request as 'wasp run --dry-run' does ('wasp schema plan'), and runs "
+             "nothing.",
+    .answers_with_envelope = true,
+    .main = explain,
+};
+
+static const struct verb *const verbs[] = {&verb_task_run, &verb_check, &verb_explain, NULL};
+
+static const struct syntax syntax = {.verb = "task"};
+
+const struct verb verb_task = {
+    .syntax = &syntax,
+    .summary = "run, check or explain a request that lies on disk",
+    .answers_with_envelope = true,
+    .verbs = verbs,
+};

@@ -1,0 +1,59 @@
+#include "front/launch.h"
+
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "wasp.h"
+
+int launch_read(struct launch *launch, const struct syntax *syntax, const struct call *call,
+                struct err *err)
+{
+    struct err ignored; /* the first error is the one to tell, but the options are always read */
+
+    *launch = (struct launch){.signal = 0};
+    run_options_init(&launch->options);
+    int rc = environment_read(call->arena, &launch->environment, err);
+    if (options_parse(syntax, call->words, &launch->options, call->arena, rc < 0 ? &ignored : err) <
+        0)
+        rc = -1;
+    return rc;
+}
+
+/* The request itself comes first, then the environment, then the default. */
+static int set_isolation(struct launch *launch, struct err *err)
+{
+    struct request *request = &launch->options.request;
+    const char *name = launch->environment.isolation;
+
+    if (!name || request->isolation_given || request_set_isolation(request, name, err) == 0)
+        return 0;
+    return err_hint(err, "it is the value of WASP_ISOLATION");
+}
+
+int launch_answer(struct launch *launch, struct arena *arena, const struct err *failed)
+{
+    const struct run_options *options = &launch->options;
+    struct wasp_report report = {
+        .out = STDOUT_FILENO,
+        .log = options->quiet ? -1 : STDERR_FILENO,
+        .timings = options->timings,
+    };
+    _cleanup_(events_release) struct events events = {.sink.fd = -1};
+    struct err err;
+
+    if (options->events && !options->dry_run) {
+        if (events_open(&events, options->events, &err) == 0)
+            report.events = &events;
+        else if (!failed)
+            failed = &err;
+    }
+    if (launch->signal)
+        return wasp_cancel(launch->signal, &report);
+    if (!failed && set_isolation(launch, &err) < 0)
+        failed = &err;
+    if (failed)
+        return wasp_refuse(failed, &report);
+    if (options->dry_run)
+        return wasp_explain(&options->request, &report);
+    return wasp_run(&options->request, &launch->environment.places, arena, &report);
+}

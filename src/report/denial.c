@@ -1,0 +1,46 @@
+#include "report/denial.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/*
+ * What to grant or to do instead. A rule that is not here has no remedy.
+ */
+static const struct rule_hint {
+    const char *rule;
+    const char *hint;
+} rule_hints[] = {
+    {RULE_OUTSIDE, "grant the directory that holds it with --allow-dir"},
+    {RULE_READ_ONLY, "grant its directory for writing: --allow-dir HOST::GUEST:rw"},
+    {RULE_ABSOLUTE_LINK, "make the link's target relative"},
+    {RULE_SPECIAL, "use a regular file or a directory"},
+};
+
+static const char *hint_of(const struct tell_denial *denial)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(rule_hints); i++)
+        if (strncmp(denial->rule, rule_hints[i].rule, sizeof(denial->rule)) == 0)
+            return rule_hints[i].hint;
+    return NULL;
+}
+
+/* An array of char from a cell need not end, and need not be UTF-8. */
+static void write_told(struct json_writer *json, const char *key, const char *text, size_t size)
+{
+    json_key(json, key);
+    json_put_text(json, text, strnlen(text, size));
+}
+
+void denial_write(struct json_writer *json, const struct tell_denial *denial)
+{
+    json_open_object(json);
+    json_key(json, "layer");
+    json_put_string(json, "wasi");
+    write_told(json, "action", denial->action, sizeof(denial->action));
+    write_told(json, "target", denial->target, sizeof(denial->target));
+    write_told(json, "rule", denial->rule, sizeof(denial->rule));
+    json_key(json, "hint");
+    json_put_string(json, hint_of(denial));
+    json_close_object(json);
+}

@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
 
-.PHONY: all help demo test install uninstall bench lint format sanitize fuzz clean
+.PHONY: all help demo test install uninstall release bench lint format sanitize fuzz clean
 
 all: ## build; the command is then build/wasp
 	@scripts/setup.sh build
@@ -31,6 +31,9 @@ uninstall: ## what install put there
 	@meson configure build -Dprefix=$(PREFIX)
 	@ninja -C build build.ninja >/dev/null
 	@DESTDIR=$(DESTDIR) scripts/uninstall.sh
+
+release: ## an archive, its checksum and a list of what is inside, in dist/
+	@scripts/release.sh
 
 bench: all ## measure, as ratios within one run
 	@tests/bench/run

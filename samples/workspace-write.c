@@ -17,7 +17,7 @@ int main(void)
 
     if (note == NULL)
         return fail("make agent-note.txt in the workspace");
-    if (fputs("written by a guest of wasp\n", note) < 0 || fclose(note) != 0)
+    if (fputs("written by a guest\n", note) < 0 || fclose(note) != 0)
         return fail("write agent-note.txt");
     puts("written");
     return 0;

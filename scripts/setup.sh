@@ -6,7 +6,11 @@ set -euo pipefail
 build=(gcc libc6-dev make meson ninja-build pkg-config cmake lld
     libjansson-dev libsodium-dev libseccomp-dev python3
     clang wasi-libc libclang-rt-14-dev-wasm32) # for the samples
-test=(clang-format clang-tidy libclang-rt-14-dev python3-jsonschema shellcheck strace wabt)
+test=(clang-format clang-tidy git libclang-rt-14-dev libstd-rust-dev-wasm32 python3-jsonschema rustc
+    shellcheck strace wabt)
+# for a container of tests/system/docker.py; Docker's own package has another name and will do
+[ -x /usr/sbin/dockerd ] || command -v dockerd >/dev/null || test+=(docker.io)
+command -v npm >/dev/null || test+=(npm) # Node's own package has it too, under no name of its own
 
 case "${1:-build}" in
 build) wanted=("${build[@]}") ;;

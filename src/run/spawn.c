@@ -175,12 +175,13 @@ int child_start(const struct child_program *program, struct child *ret_child, st
     _cleanup_fd_ int file = -1, tell = -1, cell_tell = -1;
     _cleanup_(child_release) struct child child = CHILD_NONE;
     int pair[2];
-    if (open_program(program, &file, err) < 0)
-        return -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return err_sys(err, ERR_HOST, "cannot make a socket pair");
     tell = pair[0];
     cell_tell = pair[1];
+    /* after the pair, so that it is not CELL_FD_TELL, which the child takes before its exec */
+    if (open_program(program, &file, err) < 0)
+        return -1;
     struct birth birth = {.program = program, .file = file, .tell = cell_tell};
     if (clone_child(&birth, &child, err) < 0)
         return -1;

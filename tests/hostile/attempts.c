@@ -152,6 +152,20 @@ static int list_root(const struct stage *stage)
     return n > 48 ? 0 : -1; /* more than `.` and `..` */
 }
 
+/* Landlock knows no right for these two: only an empty root takes them away. */
+static int stat_host_file(const struct stage *stage)
+{
+    struct stat st;
+    (void) stage;
+    return fstatat(AT_FDCWD, SECRET, &st, 0);
+}
+
+static int touch_host_file(const struct stage *stage)
+{
+    (void) stage;
+    return utimensat(AT_FDCWD, "/tmp/wasp-evil-target", NULL, 0);
+}
+
 /* ---- the network and other processes
  * ------------------------------------------------------------------ */
 
@@ -383,6 +397,8 @@ const struct attempt attempts[] = {
     {"attach-debugger", true, attach_debugger},
     {"make-device", true, make_device},
     {"run-program", true, run_program},
+    {"stat-host-file", false, stat_host_file},
+    {"touch-host-file", false, touch_host_file},
     {"make-setuid", false, make_setuid},
     {"start-process", false, start_process},
     {"map-executable", false, map_executable},

@@ -1,4 +1,4 @@
-"""What CONTRACT says of every run of wasp, as checks."""
+"""What CONTRACT says of every run of wasp, and schemas/ of all it prints, as checks."""
 
 import json
 import os
@@ -10,7 +10,7 @@ try:
 except ImportError:  # then check_types is all that is checked of the shape
     jsonschema = None
 
-SCHEMA = os.path.join(os.path.dirname(__file__), "..", "..", "schemas", "result.json")
+SCHEMAS = os.path.join(os.path.dirname(__file__), "..", "..", "schemas")
 RUN_ID = r"^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
 TYPES = {
     "status": str,
@@ -47,15 +47,17 @@ STATUS = {
 }
 
 
-def load_validator():
-    """Read at once: an ordinary user may not reach the file later."""
-    if jsonschema is None or not os.path.exists(SCHEMA):
-        return None
-    with open(SCHEMA) as file:
-        return jsonschema.Draft202012Validator(json.load(file))
+def load_validators():
+    """By name. Read at once: an ordinary user may not reach the files later."""
+    found = {}
+    for name in os.listdir(SCHEMAS) if jsonschema else []:
+        with open(os.path.join(SCHEMAS, name)) as file:
+            schema = json.load(file)
+        found[name.removesuffix(".json")] = jsonschema.Draft202012Validator(schema)
+    return found
 
 
-VALIDATOR = load_validator()
+VALIDATORS = load_validators()
 
 
 def no_duplicate_keys(pairs):
@@ -100,10 +102,12 @@ def check_types(envelope):
         check_equal(type(envelope["usage"].get(key)), int, f"type of usage.{key}")
 
 
-def check_schema(envelope):
-    if VALIDATOR is not None:
-        errors = [f"{e.json_path}: {e.message[:300]}" for e in VALIDATOR.iter_errors(envelope)]
-        check_equal(errors, [], "schemas/result.json")
+def check_fits(name, value):
+    """The value is what schemas/NAME.json says. Without jsonschema there is nothing to check."""
+    if VALIDATORS:
+        found = VALIDATORS[name].iter_errors(value)
+        errors = [f"{error.json_path}: {error.message[:300]}" for error in found]
+        check_equal(errors, [], f"schemas/{name}.json")
 
 
 def check_error(outcome):
@@ -121,7 +125,7 @@ def check_contract(outcome):
     """Parses the envelope and holds it to what is true of all of them."""
     outcome.envelope = envelope = parse_envelope(outcome.raw)
     check_types(envelope)
-    check_schema(envelope)
+    check_fits("result", envelope)
     check_equal(outcome.status, expected_status(envelope), f"exit status of {envelope['reason']}")
     check_equal(envelope["status"], "success" if outcome.status == 0 else "error", "status")
     check_error(outcome)

@@ -58,7 +58,7 @@ class Place:
     def drop_to_user(self):
         """From root to an ordinary user, for good; copies wasp if that user cannot reach it."""
         if not user_can_reach(self.wasp):
-            programs = os.path.join(self.base, "bin")
+            programs = os.path.join(self.base, "programs")
             shutil.copytree(os.path.dirname(self.wasp), programs, ignore=not_programs)
             self.wasp = os.path.join(programs, os.path.basename(self.wasp))
         for where, _, files in os.walk(self.base):

@@ -16,6 +16,8 @@ from wasptest import *
 WALLS = {"the empty root": 1 << 7, "Landlock": 1 << 10, "seccomp": 1 << 11, "the pid namespace": 1 << 2, "the net namespace": 1 << 5}
 # an ordinary user cannot do these anyway
 ROOT_ONLY = {"make-device"}
+# Landlock has no right for stat or utimensat, and seccomp cannot tell one path from another
+RUNG_LETS_THROUGH = ["stat-host-file", "touch-host-file", "touch-read-only"]
 
 
 class Stage:
@@ -46,9 +48,12 @@ class Stage:
         argv = [program, self.port, str(self.victim.pid), self.writable, self.readable, self.code]
         return parse(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
 
-    def walled(self, what="attempts", without=0):
+    def walled(self, what="attempts", without=0, isolation="full", writable=True):
         env = {"WASP_TEST_CELL": "wasp-cell-evil", "WASP_TEST_WITHOUT": str(without)}
-        return run("hello", "--allow-dir", self.writable, "--allow-dir", f"{self.readable}::/ro:ro",
+        grants = ["--allow-dir", f"{self.readable}::/ro:ro"]
+        if writable:
+            grants += ["--allow-dir", self.writable]
+        return run("hello", "--isolation", isolation, *grants,
                    args=[self.port, str(self.victim.pid), what], env=env)  # fmt: skip
 
 
@@ -111,6 +116,31 @@ def _():
     with Stage() as stage:
         worked = done(parse(stage.walled(without=WALLS["the empty root"] | WALLS["Landlock"]).stdout))
         check_in("read-secret", worked)
+
+
+@test("on the landlock rung the evil engine sees and touches metadata of the host, and that is all")
+def _():
+    with Stage() as stage:
+        outcome = stage.walled(isolation="landlock")
+        check_in("isolation:landlock", outcome["enforced"], "enforced")
+        check_equal(done(parse(outcome.stdout)), RUNG_LETS_THROUGH, "what worked")
+
+
+@test("on the landlock rung without a writable grant, it sees metadata of the host, and that is all")
+def _():
+    with Stage() as stage:
+        before = tree_of(stage.readable)
+        found = parse(stage.walled(isolation="landlock", writable=False).stdout)
+        check_equal(done(found), ["stat-host-file"], "what worked")
+        check_equal(tree_of(stage.readable), before, "the tree")
+
+
+@test("on the landlock rung with Landlock left out the host's files are there, so it is what hides them")
+def _():
+    with Stage() as stage:
+        worked = done(parse(stage.walled(isolation="landlock", without=WALLS["Landlock"]).stdout))
+        check_in("read-secret", worked)
+        check_in("write-read-only", worked)
 
 
 @test("a wall that was left out is not listed as enforced")

@@ -161,7 +161,7 @@ def _():
     folder = workspace()
     done = run_made("workspace_write", "--allow-dir", folder)
     check_equal((done.status, done.stdout), (0, "written\n"))
-    check_equal(os.listdir(folder), ["agent-note.txt"])
+    check_equal(read_file(folder, "agent-note.txt"), b"written by a guest\n")
 
 
 @test("workspace_write in Rust writes nothing where it may only read")

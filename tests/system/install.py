@@ -262,6 +262,22 @@ def _():
     check_refused(".*runs no guest", "--archive", with_command(b"#!/bin/sh\necho wasp 1\n"))
 
 
+@test("where only weaker isolation can be had, installing works and says so")
+def _():
+    script = (
+        b"#!/bin/sh\n"
+        b"case $* in\n"
+        b"version) echo wasp 1 ;;\n"
+        b"*landlock) printf '%s' '{\"stdout\":\"ok\\n\"}' ;;\n"
+        b"*) echo 'wasp: no namespaces here' >&2; exit 125 ;;\n"
+        b"esac\n"
+    )
+    prefix = os.path.join(new_dir("root"), "prefix")
+    done = install("--prefix", prefix, "--archive", with_command(script))
+    check_equal(done.returncode, 0, f"status ({done.stderr})")
+    check_in("only runs with --isolation landlock: no namespaces here", done.stderr)
+
+
 @test("an archive that differs from the SHA256SUMS beside it is not unpacked")
 def _():
     folder = new_dir("damaged")

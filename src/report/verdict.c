@@ -65,6 +65,10 @@ static void say_trap(struct verdict *verdict, const struct tell_done *done)
         (void) err_set(&verdict->err, ERR_NONE, "guest trapped: %.*s", len, done->trap_message);
     else
         (void) err_set(&verdict->err, ERR_NONE, "guest trapped: %s", verdict->code);
+    /* many programs abort when they are out of memory, and say nothing of it */
+    if (done->limits_hit & HIT_MEMORY)
+        (void) err_hint(&verdict->err, "it had been refused memory: raise the limit with %s",
+                        limit_rows[LIMIT_MEMORY].option);
 }
 
 /* Through err_set once more, which makes one line of it: it may be raw bytes from a cell. */

@@ -25,22 +25,23 @@ static bool same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* True if `wanted` is `dir` or one of the directories above it. */
-static bool is_at_or_above(const struct stat *wanted, int dir)
+/* 1 if `wanted` is `dir` or a directory above it, 0 if not, -1 and errno if that cannot be seen. */
+static int is_at_or_above(const struct stat *wanted, int dir)
 {
     char path[3 * MAX_DEPTH + 2] = ".";
     struct stat st, below = {.st_ino = 0};
     for (size_t len = 1; len + 3 < sizeof(path); len += 3) {
         if (fstatat(dir, path, &st, 0) < 0)
-            return true; /* what cannot be judged is not granted */
+            return -1;
         if (same(&st, wanted))
-            return true;
+            return 1;
         if (same(&st, &below))
-            return false; /* the root is its own parent */
+            return 0; /* the root is its own parent */
         below = st;
         memcpy(path + len, "/..", 4);
     }
-    return true;
+    errno = ELOOP;
+    return -1;
 }
 
 /* The folder, or where it would be made: the nearest ancestor that exists. */
@@ -70,6 +71,17 @@ static int refuse(const char *name, const char *verb, const struct own_folder *f
     return err_hint(err, "grant a narrower directory, one that holds the guest's files only");
 }
 
+/* What cannot be judged is not granted. */
+static int judge(int verdict, const char *verb, const char *name, const struct own_folder *folder,
+                 struct err *err)
+{
+    if (verdict == 0)
+        return 0;
+    if (verdict > 0)
+        return refuse(name, verb, folder, err);
+    return err_sys(err, ERR_REQUEST, "cannot look at what is above the directory '%s'", name);
+}
+
 int own_refuse(const struct own *own, int dir, const struct stat *st, const char *name,
                struct err *err)
 {
@@ -78,11 +90,12 @@ int own_refuse(const struct own *own, int dir, const struct stat *st, const char
         struct stat folder_stat;
         if (folder->path == NULL)
             continue;
-        if (stat(folder->path, &folder_stat) == 0 && is_at_or_above(&folder_stat, dir))
-            return refuse(name, "lies inside", folder, err);
+        if (stat(folder->path, &folder_stat) == 0 &&
+            judge(is_at_or_above(&folder_stat, dir), "lies inside", name, folder, err) < 0)
+            return -1;
         _cleanup_fd_ int nearest = open_nearest(folder->path);
-        if (nearest >= 0 && is_at_or_above(st, nearest))
-            return refuse(name, "contains", folder, err);
+        if (nearest >= 0 && judge(is_at_or_above(st, nearest), "contains", name, folder, err) < 0)
+            return -1;
     }
     return 0;
 }

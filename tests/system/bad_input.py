@@ -346,11 +346,17 @@ def _():
     check_equal(read_file(ws, "g"), b"y")
 
 
-@test("an allow-dir that may not be entered is refused by name", only="user")
+@test("an allow-dir that the caller itself may not enter is refused, and says why", only="user")
 def _():
     path = new_dir("closed")
+    write_file(path, "secret", data="x")
     os.chmod(path, 0)
-    check_in(path, run("fs", "--allow-dir", path, args=["list", "."])["error"] or path)
+    try:
+        done = run("fs", "--allow-dir", f"{path}::/d", args=["read", "/d/secret"])
+    finally:
+        os.chmod(path, 0o700)
+    check("x" not in done.stdout, f"the guest read it: {done.stdout}")
+    check_match("ermission|acces", done.stdout + done.stderr + (done.error or ""), "what the guest was told")
 
 
 # ---- nothing left ----------------------------------------------------------------------------

@@ -127,11 +127,12 @@ uint32_t call_fd_write(struct wasi *wasi, const struct wasi_memory *memory, cons
         failed = move_stream(wasi, entry, POLLOUT, &span, &moved);
         return failed ? failed : answer(memory, (uint32_t) args[3], moved);
     }
-    failed = quota_cut_write(wasi, entry, NULL, &span);
+    struct quota_write write;
+    failed = quota_cut_write(wasi, entry, NULL, &span, &write);
     if (failed)
         return failed;
     moved = host_write(entry->host, &span);
-    quota_charge(wasi, moved > 0 ? (uint64_t) moved : 0);
+    quota_charge_write(wasi, entry, &write, moved);
     return answer(memory, (uint32_t) args[3], moved);
 }
 

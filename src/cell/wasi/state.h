@@ -26,6 +26,7 @@ struct wasi {
     struct wasi_config config; /* preopens is NULL: they are in grants */
     uint64_t disk_bytes;       /* limits, UINT64_MAX where there is none */
     uint64_t file_bytes;
+    uint64_t disk_used; /* of disk_bytes, as quota.h counts it */
     struct wasi_counters counters;
     bool exited;
     uint32_t exit_code;

@@ -91,7 +91,7 @@ ssize_t fd_read_full(int fd, void *bytes, size_t len)
 }
 
 /* Hosts with vm.memfd_noexec=2 insist on MFD_NOEXEC_SEAL, kernels before 6.3 do not know it. */
-static int new_memfd(const char *name)
+int fd_memory(const char *name)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
 
@@ -100,15 +100,20 @@ static int new_memfd(const char *name)
     return fd;
 }
 
+int fd_seal(int fd)
+{
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+}
+
 int fd_sealed(const char *name, const void *bytes, size_t len, int *ret_fd, struct err *err)
 {
-    _cleanup_fd_ int fd = new_memfd(name);
+    _cleanup_fd_ int fd = fd_memory(name);
 
     if (fd < 0)
         return err_sys(err, ERR_HOST, "cannot make the memory file '%s'", name);
     if (fd_write_all(fd, bytes, len) < 0 || lseek(fd, 0, SEEK_SET) < 0)
         return err_sys(err, ERR_HOST, "cannot fill the memory file '%s'", name);
-    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+    if (fd_seal(fd) < 0)
         return err_sys(err, ERR_HOST, "cannot seal the memory file '%s'", name);
     *ret_fd = take_fd(&fd);
     return 0;

@@ -15,6 +15,9 @@ int fd_openat2(int dir, const char *path, uint64_t flags, mode_t mode, uint64_t 
 int fd_write_all(int fd, const void *bytes, size_t len);
 /* Reads until len bytes or the end; returns how many, or -1 and errno. EINTR is retried. */
 ssize_t fd_read_full(int fd, void *bytes, size_t len);
+/* An empty memfd that can be sealed, and sealing it against every change. Or -1 and errno. */
+int fd_memory(const char *name);
+int fd_seal(int fd);
 /*
  * A memfd with the bytes in it, sealed against every change, at offset 0. -1 and *err on failure.
  */

@@ -11,7 +11,8 @@
 #include "plan/plan.h"
 #include "plan/tell.h"
 
-/* The most grants a plan can hold, so that the descriptors fit in the cell without an allocation.
+/*
+ * The most grants a plan can hold, so that the descriptors fit in the cell without an allocation.
  */
 #define CELL_MAX_GRANTS REQUEST_MAX_DIRS
 
@@ -43,8 +44,10 @@ cell_step cell_load_filter;
 /* All of the above in order; the failing one's name is in err->step. */
 cell_step cell_build_walls;
 
-/* Takes away what only loading needed: executable pages and, where nothing is writable, the calls
- * that write. By the job, before guest code. */
+/*
+ * Takes away what only loading needed: executable pages and, where nothing is writable, the calls
+ * that write. By the job, before guest code.
+ */
 cell_step cell_shed_loading;
 
 /*

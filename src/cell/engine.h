@@ -13,19 +13,22 @@
 wasm_config_t *engine_settings(const struct plan *plan, struct err *err);
 /* Takes the settings. NULL and *err if they do not fit together. */
 wasm_engine_t *engine_start(wasm_config_t *settings, struct err *err);
-/* Puts the engine's message (or trap's) into text, cut to size, control characters and all but
- * ASCII replaced. */
+/*
+ * Puts the engine's message (or trap's) into text, cut to size, control characters and all but
+ * ASCII replaced.
+ */
 void engine_error_text(const wasmtime_error_t *error, char *text, size_t size);
 void engine_trap_text(const wasm_trap_t *trap, char *text, size_t size);
 
-/* ---- from src/engine/runtime/src/lib.rs: the runner's library only ----------------------------
- */
+/* ---- from src/engine/runtime/src/lib.rs: the runner's library only --------------------------- */
 
 /* The guest's stack, of any size; the C API stops at 2 MiB. */
 void wasp_engine_stack(wasm_config_t *settings, size_t bytes);
 
-/* Loads code that wasp-compile made from a descriptor, which it takes in every case. NULL or an
- * error. */
+/*
+ * Loads code that wasp-compile made from a descriptor, which it takes in every case. NULL or an
+ * error.
+ */
 wasmtime_error_t *wasp_engine_load(const wasm_engine_t *engine, int fd,
                                    wasmtime_module_t **ret_module);
 
@@ -41,10 +44,11 @@ struct wasp_engine_limits {
 /* In force for everything the store makes from here on; limits outlives the store. */
 void wasp_engine_limit(wasmtime_store_t *store, struct wasp_engine_limits *limits);
 
-/* ---- from src/engine/compiler/src/lib.rs: the compiler's library only ---------------------------
- */
+/* ---- from src/engine/compiler/src/lib.rs: the compiler's library only ------------------------ */
 
-/* Compiles without making anything executable. NULL and bytes that live until the process ends, or
- * an error. */
+/*
+ * Compiles without making anything executable. NULL and bytes that live until the process ends, or
+ * an error.
+ */
 wasmtime_error_t *wasp_engine_compile(const wasm_engine_t *engine, const uint8_t *wasm, size_t len,
                                       const uint8_t **ret_code, size_t *ret_len);

@@ -22,7 +22,8 @@ enum filter {
         .len = ARRAY_SIZE(name), .filter = (struct sock_filter *) (name) \
     }
 
-/* The kernel reads the program only; the cast in PROGRAM removes the const that its struct lacks.
+/*
+ * The kernel reads the program only; the cast in PROGRAM removes the const that its struct lacks.
  */
 static const struct sock_fprog programs[] = {
     [FILTER_WASM_LOAD] = PROGRAM(filter_wasm_load),

@@ -1,4 +1,5 @@
 #include <grp.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +21,24 @@ static int take_own_uid(const struct plan *plan, struct err *err)
     return 0;
 }
 
+/* A parent that died before the death signal was set sends none, but its end of the socket is
+ * closed. */
+static bool parent_is_gone(void)
+{
+    struct pollfd line = {.fd = CELL_FD_TELL};
+    return poll(&line, 1, 0) > 0 && (line.revents & POLLHUP) != 0;
+}
+
+/* A change of uid clears the death signal, and exec makes a process dumpable: both again. */
+static int bind_to_parent(struct err *err)
+{
+    if (prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return err_sys(err, ERR_WALL, "cannot bind the cell to its parent");
+    if (parent_is_gone())
+        _exit(1); /* and there is nobody to tell */
+    return 0;
+}
+
 int cell_take_identity(struct cell *cell, struct err *err)
 {
     if (cell->plan.identity == IDENTITY_RANGE) {
@@ -30,8 +49,5 @@ int cell_take_identity(struct cell *cell, struct err *err)
     if (cell->plan.identity != IDENTITY_CALLER && getuid() != cell->plan.uid)
         return err_set(err, ERR_WALL, "the cell runs as uid %u, planned was %u", getuid(),
                        cell->plan.uid);
-    /* a change of uid clears the death signal, and exec makes a process dumpable: both again */
-    if (prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-        return err_sys(err, ERR_WALL, "cannot bind the cell to its parent");
-    return 0;
+    return bind_to_parent(err);
 }

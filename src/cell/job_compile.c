@@ -1,25 +1,21 @@
 /*
  * The compile job: a module in, native code out. It reads one sealed memfd and writes one pipe.
  */
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/wasm.h"
 #include "cell/cell.h"
 #include "cell/engine.h"
 #include "cell/tell.h"
-
-#define WASM_MAGIC "\0asm"
-#define LAYER_AT \
-    6 /* the third and fourth byte of the version say what it is: 0 a module, 1 a component */
 
 static int map_module(const uint8_t **ret_bytes, size_t *ret_len, struct err *err)
 {
     struct stat st;
     if (fstat(CELL_FD_CODE, &st) < 0)
         return err_sys(err, ERR_BACKEND, "cannot stat the module");
-    if (st.st_size < 8)
+    if (st.st_size < WASM_HEADER_BYTES)
         return err_set(err, ERR_MALFORMED, "%lld bytes are no wasm module", (long long) st.st_size);
     void *bytes = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, CELL_FD_CODE, 0);
     if (bytes == MAP_FAILED)
@@ -29,24 +25,11 @@ static int map_module(const uint8_t **ret_bytes, size_t *ret_len, struct err *er
     return 0;
 }
 
-static int check_header(const uint8_t *bytes, struct err *err)
-{
-    if (memcmp(bytes, WASM_MAGIC, 4) != 0) {
-        (void) err_set(err, ERR_MALFORMED, "not a wasm module: the first bytes are not \\0asm");
-        return err_hint(err, "text (.wat) must be assembled first, for instance with wat2wasm");
-    }
-    if (bytes[LAYER_AT] != 0) {
-        (void) err_set(err, ERR_COMPONENT, "this is a wasm component, wasp runs core modules");
-        return err_hint(err, "build for WASI preview 1 (target wasm32-wasi or wasm32-wasip1)");
-    }
-    return 0;
-}
-
 int cell_job(struct cell *cell, struct err *err)
 {
     const uint8_t *bytes, *code;
     size_t len, code_len;
-    if (map_module(&bytes, &len, err) < 0 || check_header(bytes, err) < 0)
+    if (map_module(&bytes, &len, err) < 0 || wasm_check_header(bytes, err) < 0)
         return err_step(err, "compile");
     wasm_engine_t *engine = engine_start(engine_settings(&cell->plan, err), err);
     if (engine == NULL)

@@ -22,8 +22,7 @@ struct job {
     uint32_t denials_told;
 };
 
-/* ---- before the guest --------------------------------------------------------------------------
- */
+/* ---- before the guest ------------------------------------------------------------------------ */
 
 static int load_code(struct job *job, const struct plan *plan, struct err *err)
 {
@@ -110,11 +109,12 @@ static int check_exports(const struct job *job, struct err *err)
                     "build it as a command (an executable with main), not as a library or reactor");
 }
 
-/* ---- the guest ----------------------------------------------------------------------------------
- */
+/* ---- the guest ------------------------------------------------------------------------------- */
 
-/* As the engine's trap codes are numbered; what is not listed comes from proposals that are
- * switched off. */
+/*
+ * As the engine's trap codes are numbered; what is not listed comes from proposals that are
+ * switched off.
+ */
 static const char *const trap_names[] = {
     [WASMTIME_TRAP_CODE_STACK_OVERFLOW] = "stack_overflow",
     [WASMTIME_TRAP_CODE_MEMORY_OUT_OF_BOUNDS] = "memory_out_of_bounds",

@@ -26,15 +26,19 @@ struct ruleset_attr {
 #define SCOPE_ABSTRACT_SOCKET_AND_SIGNAL 3ULL
 
 #define READ_RIGHTS (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-/* No exec, no devices, no sockets, no FIFOs: a guest has no use for them, the host might fall for
- * them. */
+/*
+ * No exec, no devices, no sockets, no FIFOs: a guest has no use for them, the host might fall for
+ * them.
+ */
 #define WRITE_RIGHTS                                                                             \
     (READ_RIGHTS | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                 \
      LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
      LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM)
 
-/* One row for each ABI that brought something: how many file rights it knows, how much of the
- * attribute. */
+/*
+ * One row for each ABI that brought something: how many file rights it knows, how much of the
+ * attribute.
+ */
 static const struct abi {
     uint32_t version;
     unsigned int fs_rights;
@@ -48,8 +52,10 @@ static const struct abi {
     {6, 16, sizeof(struct ruleset_attr)},                       /* abstract sockets, signals */
 };
 
-/* On the landlock rung it is the wall between the guest and the host's files, so truncate must be
- * covered: ABI 3. */
+/*
+ * On the landlock rung it is the wall between the guest and the host's files, so truncate must be
+ * covered: ABI 3.
+ */
 #define RUNG_MIN_ABI 3
 
 static const struct abi *find_abi(uint32_t version)

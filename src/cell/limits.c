@@ -6,13 +6,17 @@
 #include "base/clock.h"
 #include "cell/cell.h"
 
-/* What the runner needs for itself beside the guest's memory and the code: heap, tables, signal
- * stack. */
+/*
+ * What the runner needs for itself beside the guest's memory and the code: heap, tables, signal
+ * stack.
+ */
 #define RUNNER_BYTES (64ULL << 20)
 /* The runner's own frames below the guest's. */
 #define RUNNER_STACK_BYTES (1ULL << 20)
-/* Standard streams, plan, tell, code, grants and the resolver's short-lived parents, beside the
- * guest's files. */
+/*
+ * Standard streams, plan, tell, code, grants and the resolver's short-lived parents, beside the
+ * guest's files.
+ */
 #define RUNNER_FILES 16
 /* Cranelift's workers: one a core, with room. */
 #define COMPILE_TASKS 512
@@ -52,8 +56,10 @@ static int limit_memory(const struct plan *plan, struct err *err)
     return set_limit(RLIMIT_DATA, "memory", add_capped(plan->limits.value[LIMIT_MEMORY], own), err);
 }
 
-/* The parent's watch is exact and comes first; this holds if the parent is held up. In whole
- * seconds, rounded up. */
+/*
+ * The parent's watch is exact and comes first; this holds if the parent is held up. In whole
+ * seconds, rounded up.
+ */
 static int limit_cpu(const struct plan *plan, struct err *err)
 {
     uint64_t ns = plan->limits.value[LIMIT_CPU];
@@ -63,8 +69,10 @@ static int limit_cpu(const struct plan *plan, struct err *err)
 
 static int limit_tasks(const struct plan *plan, struct err *err)
 {
-    /* without a user namespace the count is the caller's whole session: there the filter alone says
-     * no */
+    /*
+     * without a user namespace the count is the caller's whole session: there the filter alone says
+     * no
+     */
     if (plan->identity == IDENTITY_CALLER)
         return 0;
     return set_limit(RLIMIT_NPROC, "processes", plan->job == JOB_COMPILE ? COMPILE_TASKS : 1, err);
@@ -79,8 +87,10 @@ int cell_set_limits(struct cell *cell, struct err *err)
     const struct plan *plan = &cell->plan;
     const uint64_t *limit = plan->limits.value;
 
-    /* a write past the file limit must answer EFBIG, not kill the runner before it can say what
-     * happened */
+    /*
+     * a write past the file limit must answer EFBIG, not kill the runner before it can say what
+     * happened
+     */
     if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
         return err_sys(err, ERR_WALL, "cannot ignore SIGXFSZ and SIGPIPE");
     if (limit_memory(plan, err) < 0 || limit_cpu(plan, err) < 0 || limit_tasks(plan, err) < 0)

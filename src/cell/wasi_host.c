@@ -112,8 +112,10 @@ static const struct wasi_function *find_function(const wasm_importtype_t *import
     return function;
 }
 
-/* A name out of the module as a C string in text; what does not fit or holds a NUL cannot be one of
- * ours. */
+/*
+ * A name out of the module as a C string in text; what does not fit or holds a NUL cannot be one of
+ * ours.
+ */
 static const char *copy_name(const wasm_name_t *name, char *text, size_t size)
 {
     size_t len = name->size < size - 1 ? name->size : size - 1;

@@ -1,6 +1,6 @@
 /*
- * gc: removes what a killed run may have left. The next run does the same; this is for those who do
- * not want to wait.
+ * gc: removes what nobody uses any more: what a killed run left, what no runtime names. Runs and
+ * changes of runtimes do the same; this is for those who do not want to wait.
  */
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include "front/environment.h"
 #include "front/page.h"
 #include "front/verb.h"
+#include "store/runtimes.h"
 
 struct gc_options {
     bool json;
@@ -44,17 +45,29 @@ static int print_json(int removed)
     return 0;
 }
 
+/* How many things went, or -1 and *err. */
+static int sweep(struct arena *arena, struct err *err)
+{
+    _cleanup_(runtimes_release) struct runtimes runtimes = RUNTIMES_NONE;
+    struct environment environment;
+
+    if (environment_read(arena, &environment, err) < 0 ||
+        runtimes_open(environment.places.state_dir, arena, &runtimes, err) < 0)
+        return -1;
+    int of_runs = run_sweep(&environment.places, err);
+    int of_runtimes = of_runs < 0 ? -1 : runtimes_sweep(&runtimes, arena, err);
+    return of_runtimes < 0 ? -1 : of_runs + of_runtimes;
+}
+
 static int gc(const struct call *call)
 {
     _cleanup_(page_release) struct page page = PAGE_INIT;
     struct gc_options wanted = {0};
-    struct environment environment;
     struct err err;
 
-    if (options_parse(&syntax, call->words, &wanted, call->arena, &err) < 0 ||
-        environment_read(call->arena, &environment, &err) < 0)
+    if (options_parse(&syntax, call->words, &wanted, call->arena, &err) < 0)
         return page_fail(&err);
-    int removed = run_sweep(&environment.places, &err);
+    int removed = sweep(call->arena, &err);
     if (removed < 0)
         return page_fail(&err);
     if (wanted.json)
@@ -65,9 +78,10 @@ static int gc(const struct call *call)
 
 const struct verb verb_gc = {
     .syntax = &syntax,
-    .summary = "remove what a killed run may have left",
-    .about = "Removes temporary files that a run left behind because wasp itself was killed. Every "
-             "run does so "
-             "too; nothing that is in use goes.",
+    .summary = "remove what nobody uses any more",
+    .about =
+        "Removes temporary files that were left behind because wasp itself was killed, compiled "
+        "code beyond the cache's size, and modules that no runtime names. Nothing that is in "
+        "use goes.",
     .main = gc,
 };

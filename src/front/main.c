@@ -14,8 +14,8 @@
 #include "wasp.h"
 
 static const struct verb *const verbs[] = {
-    &verb_run,        &verb_sample, &verb_task,    &verb_gc, &verb_schema,
-    &verb_completion, &verb_help,   &verb_version, NULL,
+    &verb_run,    &verb_sample,     &verb_task, &verb_runtime, &verb_gc,
+    &verb_schema, &verb_completion, &verb_help, &verb_version, NULL,
 };
 
 /* What people type who know other commands. */
@@ -128,6 +128,7 @@ int main(int argc, char **argv)
     hold_signals(SIG_BLOCK);
     /* A reader that left is then an error of write. */
     (void) signal(SIGPIPE, SIG_IGN); /* cannot fail: the number is valid */
+    (void) signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write, too */
     /* A caller that ignores its children's end must not make ours vanish before they are reaped. */
     (void) signal(SIGCHLD, SIG_DFL); /* cannot fail either */
     if (open_streams(&stdout_was_open, &err) < 0)

@@ -131,6 +131,7 @@ static const struct operand module_operand = {"MODULE.wasm", .at = AT(request.mo
                                               .values = VALUES_FILE};
 static const struct operand sample_operand = {"NAME", .at = AT(request.module),
                                               .choices = sample_names};
+static const struct operand runtime_operand = {"NAME", .at = AT(request.module)};
 
 const struct syntax run_syntax = {
     .verb = "run",
@@ -147,6 +148,15 @@ const struct syntax sample_run_syntax = {
     .n_options = ARRAY_SIZE(workspace_rows),
     .shared = run_tables,
     .operands = &sample_operand,
+    .n_operands = 1,
+    .rest = "ARGS",
+    .take_rest = take_arg,
+};
+
+const struct syntax runtime_run_syntax = {
+    .verb = "runtime run",
+    .shared = run_tables,
+    .operands = &runtime_operand,
     .n_operands = 1,
     .rest = "ARGS",
     .take_rest = take_arg,

@@ -16,7 +16,7 @@ struct run_options {
 };
 
 /* Their target is a struct run_options. */
-extern const struct syntax run_syntax, sample_run_syntax;
+extern const struct syntax run_syntax, sample_run_syntax, runtime_run_syntax;
 extern const struct syntax task_run_syntax, task_check_syntax, task_explain_syntax;
 
 /* Nothing granted, default limits. */

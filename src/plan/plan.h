@@ -35,7 +35,8 @@ enum cell_fd {
 };
 #define CELL_MAX_FDS (CELL_FD_GRANTS + REQUEST_MAX_DIRS)
 
-/* The cell's argv: its program, the isolation as a number, and (test build) the walls to leave out.
+/*
+ * The cell's argv: its program, the isolation as a number, and (test build) the walls to leave out.
  */
 enum cell_arg { CELL_ARG_PROGRAM, CELL_ARG_ISOLATION, CELL_ARG_WITHOUT, CELL_ARGS };
 

@@ -66,6 +66,25 @@ int request_add_arg(struct request *request, struct arena *arena, const char *ar
     return push_string(&request->args, &request->n_args, arena, arg, err);
 }
 
+int request_prepend_args(struct request *request, struct arena *arena, const char *const *args,
+                         size_t n_args, struct err *err)
+{
+    const struct request before = *request;
+
+    request->args = (const char **) no_strings;
+    request->n_args = 0;
+    for (size_t i = 0; i < n_args; i++)
+        if (request_add_arg(request, arena, args[i], err) < 0)
+            return -1;
+    if (before.n_args > REQUEST_MAX_ARGS - request->n_args)
+        return err_set(err, ERR_REQUEST, "more than %d arguments", REQUEST_MAX_ARGS);
+    /* Their bytes were counted when they came. */
+    for (size_t i = 0; i < before.n_args; i++)
+        if (push_string(&request->args, &request->n_args, arena, before.args[i], err) < 0)
+            return -1;
+    return 0;
+}
+
 static bool has_env(const struct request *request, const char *name, size_t len)
 {
     for (size_t i = 0; i < request->n_env; i++)

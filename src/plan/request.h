@@ -11,6 +11,9 @@
 #include "base/digest.h"
 #include "plan/limits.h"
 
+/* A larger module is refused: nothing that people build comes near, and it bounds the compiler. */
+#define MODULE_MAX_BYTES (256ULL << 20)
+
 enum access { ACCESS_RO, ACCESS_RW };
 
 enum isolation { ISOLATION_FULL, ISOLATION_LANDLOCK };
@@ -31,7 +34,8 @@ struct request_label {
 enum stdin_kind { STDIN_NONE, STDIN_INHERIT, STDIN_FILE, STDIN_BYTES };
 
 struct request {
-    const char *module; /* path of the .wasm file; the name in messages and argv[0] of the guest */
+    const char *module;        /* path of the .wasm file, and its name in messages */
+    const char *argv0;         /* what the guest finds there; NULL: as `module` */
     const char *module_sha256; /* pin, 64 hex digits, or NULL */
     const void *module_bytes;  /* a module that is part of the program; NULL: `module` is a file */
     size_t module_len;         /* of module_bytes */
@@ -72,6 +76,9 @@ void request_init(struct request *request);
 #define REQUEST_MAX_LABELS 64
 
 int request_add_arg(struct request *request, struct arena *arena, const char *arg, struct err *err);
+/* Puts these before the ones it has. */
+int request_prepend_args(struct request *request, struct arena *arena, const char *const *args,
+                         size_t n_args, struct err *err);
 /* `assignment` is "NAME=value"; NAME must not be empty, contain '=' or repeat an earlier one. */
 int request_add_env(struct request *request, struct arena *arena, const char *assignment,
                     struct err *err);

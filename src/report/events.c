@@ -120,7 +120,8 @@ static size_t tell_part(struct events *events, enum stream stream, const char *b
     return len;
 }
 
-/* Tells what there is, up to the start of a character that has no end yet, unless it is the last.
+/*
+ * Tells what there is, up to the start of a character that has no end yet, unless it is the last.
  */
 static void tell_pending(struct events *events, enum stream stream, bool is_last)
 {

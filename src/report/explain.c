@@ -143,6 +143,7 @@ int explain_write(int fd, const struct request *request)
     json_key(&json, "embedded");
     json_put_bool(&json, request->module_bytes != NULL);
     write_text(&json, "module_sha256", request->module_sha256);
+    write_text(&json, "argv0", request->argv0 ? request->argv0 : request->module);
     write_args(&json, request);
     write_env(&json, request);
     write_dirs(&json, request);

@@ -5,26 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "run/cpu.h"
-#include "run/folder.h"
 #include "run/seal.h"
 
-/* Changes whenever old entries must not be used any more: engine version, our settings of it, the
- * format. */
+/*
+ * Changes whenever old entries must not be used any more: engine version, our settings of it, the
+ * format.
+ */
 #define CACHE_GENERATION "wasp-code-1 wasmtime-" WASP_ENGINE_VERSION
 #define NAME_SIZE (DIGEST_HEX + 8)
 /* A hit is noted in the seal's time stamp for the eviction's sake, not more often than this. */
 #define TOUCH_NS (3600 * NS_PER_S)
 
-/* ---- folders and the key
- * ---------------------------------------------------------------------------- */
+/* ---- folders and the key --------------------------------------------------------------------- */
 
 /*
  * Two first runs at once take turns on the new file's lock, and the second finds the key there. A
@@ -44,6 +44,8 @@ static int create_key(int state, struct err *err)
     int rc = ftruncate(fd, 0);
     if (rc == 0)
         rc = fd_write_all(fd, key, sizeof(key));
+    if (rc == 0)
+        rc = fsync(fd); /* once in a cache's life: a crash must not leave an empty key for good */
     if (rc == 0)
         rc = renameat(state, "cache.key.new", state, "cache.key");
     wipe_bytes(key, sizeof(key));
@@ -107,8 +109,7 @@ void cache_release(struct cache *cache)
     wipe_bytes(cache->key, sizeof(cache->key));
 }
 
-/* ---- code
- * --------------------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 void cache_key(const struct digest *module, const struct cache_settings *settings,
                struct digest *ret_key)
@@ -161,7 +162,8 @@ static int write_seal(const struct cache *cache, const struct digest *key, int f
     return seal_write(cache->temp, cache->code, name, &seal);
 }
 
-/* Reads all of it where the seal does not speak of this very file at rest, and then seals it anew.
+/*
+ * Reads all of it where the seal does not speak of this very file at rest, and then seals it anew.
  */
 static bool is_genuine(const struct cache *cache, const struct digest *key, int fd,
                        const struct stat *st)
@@ -206,8 +208,10 @@ static int copy_file(int from, int to, struct mac *mac)
     return n < 0 ? -1 : 0;
 }
 
-/* Code must be mapped executable: where the cache's file system does not allow that, it runs out of
- * memory instead. */
+/*
+ * Code must be mapped executable: where the cache's file system does not allow that, it runs out of
+ * memory instead.
+ */
 static int copy_to_memory(int from)
 {
     struct err err;
@@ -236,7 +240,7 @@ int cache_find(const struct cache *cache, const struct digest *key)
 
 int cache_begin(int *ret_fd, struct err *err)
 {
-    int fd = memfd_create("wasp-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = fd_memory("wasp-code");
     if (fd < 0)
         return err_sys(err, ERR_HOST, "cannot make a memory file for the code");
     *ret_fd = fd;
@@ -245,7 +249,7 @@ int cache_begin(int *ret_fd, struct err *err)
 
 int cache_close(int fd, struct err *err)
 {
-    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+    if (fd_seal(fd) < 0)
         return err_sys(err, ERR_HOST, "cannot seal the code");
     return 0;
 }
@@ -291,8 +295,7 @@ int cache_sweep(const struct cache *cache)
     return cache->temp < 0 ? 0 : temp_sweep(cache->temp);
 }
 
-/* ---- digests of modules
- * ----------------------------------------------------------------------------------- */
+/* ---- digests of modules ---------------------------------------------------------------------- */
 
 /* A file is remembered under its device and inode. */
 static void name_memo(const struct stat *st, char ret_name[NAME_SIZE], struct digest *ret_subject)
@@ -329,7 +332,9 @@ void cache_remember(const struct cache *cache, const struct stat *st, const stru
         return;
     name_memo(st, name, &subject);
     seal_make(&seal, cache->key, st, digest, &subject);
-    if (seal.at_rest == 1)
-        (void) seal_write(cache->temp, cache->memo, name,
-                          &seal); /* only saves the next run the hashing */
+    if (seal.at_rest != 1)
+        return;
+    cache_trim_memo(cache);
+    (void) seal_write(cache->temp, cache->memo, name,
+                      &seal); /* only saves the next run the hashing */
 }

@@ -6,7 +6,8 @@
  *   CACHE/memo/ID          digest of a module file, by the file's identity
  *   CACHE/tmp/             files that are being written; the next run sweeps what a killed one left
  *   STATE/cache.key        the key of the MACs: who can write the cache, but not read the state,
- *                          forges nothing
+ *                          forges nothing. (Who still writes while a run maps the code can change
+ *                          it; the folder is its owner's alone, and the code runs in a cell.)
  *
  * KEY is a digest of the module's digest, the engine's version and settings and the CPU. Everything
  * read here is doubted: what does not carry our MAC is as if it were not there. A run without a
@@ -49,8 +50,10 @@ int cache_find(const struct cache *cache, const struct digest *key);
 /* A memfd for code that is being compiled, and closing it for changes: then it can go to a cell. */
 int cache_begin(int *ret_fd, struct err *err);
 int cache_close(int fd, struct err *err);
-/* Keeps a copy of the code under that key and makes room for it. 0, or -1 and *err: the code is
- * good to run all the same. */
+/*
+ * Keeps a copy of the code under that key and makes room for it. 0, or -1 and *err: the code is
+ * good to run all the same.
+ */
 int cache_keep(const struct cache *cache, const struct digest *key, int code, struct err *err);
 /* Forgets an entry that turned out not to load. */
 void cache_forget(const struct cache *cache, const struct digest *key);
@@ -59,6 +62,8 @@ int cache_sweep(const struct cache *cache);
 /* Removes the least recently used entries until the rest fits. Returns how many went. */
 int cache_evict(const struct cache *cache);
 
+/* Forgets all digests once there are too many: most are of files that are long gone. */
+void cache_trim_memo(const struct cache *cache);
 /* The digest of a module file whose identity is remembered, if that can be trusted. */
 bool cache_recall(const struct cache *cache, const struct stat *st, struct digest *ret_digest);
 /* Remembers it; st is from before the file was read, so a change during the reading shows. */

@@ -11,8 +11,10 @@
 #include "run/pipes.h"
 #include "run/supervise.h"
 
-/* Compiling is ours, not the guest's: it has limits of its own. CPython's 26 MB take 8 s of CPU
- * time and 0.7 GiB. */
+/*
+ * Compiling is ours, not the guest's: it has limits of its own. CPython's 26 MB take 8 s of CPU
+ * time and 0.7 GiB.
+ */
 #define COMPILE_MEMORY_BYTES (4ULL << 30)
 #define COMPILE_CODE_BYTES (2ULL << 30)
 #define COMPILE_CHATTER_BYTES 4096

@@ -13,6 +13,7 @@
 #include "run/cache.h"
 
 #define MAX_ENTRIES 65536
+#define MAX_MEMOS 4096
 
 struct entry {
     char name[DIGEST_HEX]; /* the key in hex: the file's name without its suffix */
@@ -70,10 +71,15 @@ static int add_entry(struct listing *listing, int folder, const char *file)
     return 0;
 }
 
-static int list_entries(int folder, struct listing *listing)
+static DIR *open_listing(int folder)
 {
     int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_(close_dir) DIR *dir = again < 0 ? NULL : fdopendir(again);
+    return again < 0 ? NULL : fdopendir(again);
+}
+
+static int list_entries(int folder, struct listing *listing)
+{
+    _cleanup_(close_dir) DIR *dir = open_listing(folder);
     if (dir == NULL)
         return -1;
     for (const struct dirent *file; (file = readdir(dir)) != NULL;)
@@ -111,4 +117,17 @@ int cache_evict(const struct cache *cache)
         removed++;
     }
     return removed;
+}
+
+void cache_trim_memo(const struct cache *cache)
+{
+    _cleanup_(close_dir) DIR *dir = open_listing(cache->memo);
+    size_t count = 0;
+    while (dir != NULL && readdir(dir) != NULL)
+        count++;
+    if (dir == NULL || count < MAX_MEMOS)
+        return;
+    rewinddir(dir);
+    for (const struct dirent *file; (file = readdir(dir)) != NULL;)
+        (void) unlinkat(cache->memo, file->d_name, 0); /* `.` and `..` stay; others next time */
 }

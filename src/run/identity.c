@@ -18,8 +18,10 @@
 
 #define LOCK_TRIES 64
 
-/* Root of the first user namespace has the identity map over everything; root of any other is
- * somebody's ordinary user. */
+/*
+ * Root of the first user namespace has the identity map over everything; root of any other is
+ * somebody's ordinary user.
+ */
 static bool is_host_root(void)
 {
     char map[64];
@@ -81,8 +83,7 @@ int identity_choose(enum isolation isolation, const struct places *places,
     return take_uid(places, ret_host_uid, ret_lock, err);
 }
 
-/* ---- maps for mounts
- * ------------------------------------------------------------------------------ */
+/* ---- maps for mounts ------------------------------------------------------------------------- */
 
 int identity_write_proc(pid_t pid, const char *file, const char *text)
 {

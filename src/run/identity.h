@@ -27,8 +27,10 @@ struct identity_maps {
     size_t count;
 };
 
-/* A user namespace in which files of this owner appear as the cell's: made once an owner. It stays
- * the maps'. */
+/*
+ * A user namespace in which files of this owner appear as the cell's: made once an owner. It stays
+ * the maps'.
+ */
 int identity_map(struct identity_maps *maps, uint32_t uid, uint32_t gid, uint32_t host_uid,
                  int *ret_user_namespace, struct err *err);
 void identity_maps_release(struct identity_maps *maps);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -69,12 +68,12 @@ static int copy_and_hash(struct module *module, int to, struct digest *ret_diges
 
 static int read_into_memory(struct module *module, struct digest *ret_digest, struct err *err)
 {
-    _cleanup_fd_ int fd = memfd_create("wasp-module", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    _cleanup_fd_ int fd = fd_memory("wasp-module");
     if (fd < 0)
         return err_sys(err, ERR_HOST, "cannot make a memory file for the module");
     if (copy_and_hash(module, fd, ret_digest, err) < 0)
         return -1;
-    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+    if (fd_seal(fd) < 0)
         return err_sys(err, ERR_HOST, "cannot seal the module");
     module->bytes = take_fd(&fd);
     return 0;

@@ -13,10 +13,6 @@
 #include "plan/request.h"
 #include "run/cache.h"
 
-/* Larger files are refused: nothing that people build comes near, and it bounds the compiler's
- * input. */
-#define MODULE_MAX_BYTES (256ULL << 20)
-
 struct module {
     const void *embedded; /* NULL: it is a file */
     size_t embedded_len;

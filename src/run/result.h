@@ -80,8 +80,10 @@ const char *reason_name(enum reason reason);
 /* An empty result with a fresh run id. */
 void result_init(struct result *result, size_t output_max);
 void result_release(struct result *result);
-/* A result for what failed before or around the run: reason and exit status come from the error's
- * kind. */
+/*
+ * A result for what failed before or around the run: reason and exit status come from the error's
+ * kind.
+ */
 void result_fail(struct result *result, const struct err *err);
 /* The command's exit status for this result, CONTRACT §2. */
 int result_exit_status(const struct result *result);

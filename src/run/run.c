@@ -44,8 +44,7 @@ static void mark(struct job *job, const char *name)
     job->mark_ns = now;
 }
 
-/* ---- the code
- * ----------------------------------------------------------------------------------------- */
+/* ---- the code -------------------------------------------------------------------------------- */
 
 static void note_cache_error(struct job *job, const struct err *err)
 {
@@ -66,7 +65,8 @@ static int check_pin(const struct job *job, struct err *err)
         return 0;
     digest_hex(&job->module.digest, hex);
     (void) err_set(err, ERR_PIN, "the module's SHA-256 is %s, pinned is %s", hex, wanted);
-    return err_hint(err, "if the new module is the one you want, pin its digest");
+    return err_hint(err, "if this is the module you want, pin this digest (a runtime: add it again "
+                         "with --replace)");
 }
 
 static int identify_module(struct job *job, struct err *err)
@@ -111,8 +111,7 @@ static int find_code(struct job *job, struct err *err)
     return job->code >= 0 ? 0 : compile(job, err);
 }
 
-/* ---- the guest's stdin
- * ----------------------------------------------------------------------------------- */
+/* ---- the guest's stdin ----------------------------------------------------------------------- */
 
 static int open_stdin(const struct request *request, struct feed *feed, int *ret_source,
                       struct err *err)
@@ -145,8 +144,7 @@ static int open_stdin(const struct request *request, struct feed *feed, int *ret
     return 0;
 }
 
-/* ---- the cell
- * --------------------------------------------------------------------------------------------- */
+/* ---- the cell -------------------------------------------------------------------------------- */
 
 static int make_plan(struct job *job, struct plan *ret_plan, struct err *err)
 {
@@ -155,7 +153,7 @@ static int make_plan(struct job *job, struct plan *ret_plan, struct err *err)
     const char **args = arena_array(job->arena, request->n_args + 2, sizeof(*args));
     if (args == NULL)
         return err_set(err, ERR_HOST, "no memory for %zu arguments", request->n_args);
-    args[0] = request->module;
+    args[0] = request->argv0 ? request->argv0 : request->module;
     for (size_t i = 0; i < request->n_args; i++)
         args[i + 1] = request->args[i];
     *ret_plan = (struct plan){
@@ -326,13 +324,15 @@ static int run_cell(struct job *job, struct err *err)
     return watch_cell(job, &plan, &pipes, &feed, err);
 }
 
-/* Code that passed every check but does not load here (another CPU behind the same features):
- * compile anew, once. */
+/*
+ * Code that passed every check but does not load here (another CPU behind the same features):
+ * compile anew, once.
+ */
 static int run_again_if_stale(struct job *job, struct err *err)
 {
     struct result *result = job->result;
-    if (result->err.code != ERR_STALE_CODE || !result->module_cached)
-        return 0;
+    if (result->err.code != ERR_STALE_CODE || !result->module_cached || result->started)
+        return 0; /* once guest code may have run, there is no second time */
     cache_forget(&job->cache, &job->key);
     memset(&result->err, 0, sizeof(result->err));
     (void) close(take_fd(&job->code)); /* only read from */

@@ -8,7 +8,8 @@
 #include "run/observer.h"
 #include "run/result.h"
 
-/* What the environment says, read once in front/ and handed on as values. Absolute paths or NULL.
+/*
+ * What the environment says, read once in front/ and handed on as values. Absolute paths or NULL.
  */
 struct places {
     const char *cache_dir; /* WASP_CACHE_DIR, else XDG_CACHE_HOME/wasp, else HOME/.cache/wasp */
@@ -32,6 +33,8 @@ struct places {
  */
 void run_wasm(const struct request *request, const struct places *places,
               const struct observer *observer, struct arena *arena, struct result *result);
-/* Removes what a killed run may have left (temp files); returns how many things went, -1 and *err
- * if a folder cannot be read. */
+/*
+ * Removes what a killed run may have left (temp files); returns how many things went, -1 and *err
+ * if a folder cannot be read.
+ */
 int run_sweep(const struct places *places, struct err *err);

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "run/folder.h"
+#include "base/folder.h"
 
 static const char magic[8] = "waspsl1";
 
@@ -43,8 +43,10 @@ void seal_make(struct seal *seal, const uint8_t key[DIGEST_KEY_BYTES], const str
     memset(seal, 0, sizeof(*seal));
     memcpy(seal->magic, magic, sizeof(magic));
     seal->id = identify(st);
-    /* the change time cannot be set back by the file's owner, the modification time can be set
-     * forward */
+    /*
+     * the change time cannot be set back by the file's owner, the modification time can be set
+     * forward
+     */
     seal->at_rest = seal->id.ctime_ns + SEAL_RACY_NS < clock_realtime_ns();
     seal->digest = *digest;
     seal->subject = *subject;

@@ -10,8 +10,10 @@
 
 #include "base/digest.h"
 
-/* When two changes could carry the same time stamp: the coarsest file systems count in twos of
- * seconds. */
+/*
+ * When two changes could carry the same time stamp: the coarsest file systems count in twos of
+ * seconds.
+ */
 #define SEAL_RACY_NS (2 * 1000000000ULL)
 
 struct file_id {
@@ -35,7 +37,9 @@ bool seal_is_ours(const struct seal *seal, const uint8_t key[DIGEST_KEY_BYTES],
                   const struct digest *subject);
 /* True if it speaks of the file as it is now, and the file was at rest. */
 bool seal_covers(const struct seal *seal, const struct stat *st);
-/* Reads and writes the record in a folder; writing replaces atomically, by way of temp. 0, or -1
- * and errno. */
+/*
+ * Reads and writes the record in a folder; writing replaces atomically, by way of temp. 0, or -1
+ * and errno.
+ */
 int seal_read(int folder, const char *name, struct seal *ret_seal);
 int seal_write(int temp, int folder, const char *name, const struct seal *seal);

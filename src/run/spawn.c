@@ -12,6 +12,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -29,11 +32,12 @@ struct birth {
     int tell; /* its end */
 };
 
-/* ---- the child, between clone and exec: in our memory, while we stand still -------------------
- */
+/* ---- the child, between clone and exec: in our memory, while we stand still ------------------ */
 
-/* In the new user namespace the child has every capability; exec would take them, and the cell
- * needs some for its walls. */
+/*
+ * In the new user namespace the child has every capability; exec would take them, and the cell
+ * needs some for its walls.
+ */
 static int keep_capabilities(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -82,6 +86,7 @@ static int become_cell(void *data)
     (void) snprintf(isolation, sizeof(isolation), "%u", program->isolation); /* both always fit */
     (void) snprintf(without, sizeof(without), "%u", program->without);
     (void) prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* cannot fail: the signal is valid */
+    (void) setsid(); /* cannot fail in a new process: the caller's terminal signals us alone */
     reset_signals();
     if (program->isolation == ISOLATION_FULL && keep_capabilities() < 0)
         (void) err_sys(&err, ERR_WALL, "cannot keep the capabilities of the new namespace");
@@ -97,8 +102,7 @@ static int become_cell(void *data)
     _exit(1);
 }
 
-/* ---- the parent -------------------------------------------------------------------------------
- */
+/* ---- the parent ------------------------------------------------------------------------------ */
 
 static int refuse_namespaces(struct err *err)
 {
@@ -113,7 +117,9 @@ static int refuse_namespaces(struct err *err)
                         "forbids them, ask for the weaker rung by name: --isolation landlock");
     if (number == ENOSPC || number == EUSERS)
         return err_hint(err, "raise the sysctls user.max_*_namespaces");
-    return err_hint(err, "wasp needs Linux 5.12 or newer with user and pid namespaces");
+    if (number == EINVAL || number == ENOSYS)
+        return err_hint(err, "wasp needs Linux 5.12 or newer with user and pid namespaces");
+    return -1;
 }
 
 static int open_program(const struct child_program *program, int *ret_fd, struct err *err)
@@ -145,6 +151,10 @@ static int clone_child(struct birth *birth, struct child *child, struct err *err
     _Alignas(16) char stack[CHILD_STACK_BYTES];
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD | namespace_flags(birth->program);
     child->pid = clone(become_cell, stack + sizeof(stack), flags, birth, &child->pidfd);
+#ifdef __SANITIZE_ADDRESS__
+    /* the child's frames never returned, so what they marked in our memory is still marked */
+    ASAN_UNPOISON_MEMORY_REGION(stack, sizeof(stack));
+#endif
     if (child->pid >= 0)
         return 0;
     child->pid = 0;
@@ -153,7 +163,8 @@ static int clone_child(struct birth *birth, struct child *child, struct err *err
     return err_sys(err, ERR_HOST, "cannot start a process");
 }
 
-/* One uid and one gid: the caller's own, or (started by root) one of the range that owns nothing.
+/*
+ * One uid and one gid: the caller's own, or (started by root) one of the range that owns nothing.
  */
 static int map_ids(const struct child_program *program, pid_t pid, struct err *err)
 {
@@ -168,6 +179,16 @@ static int map_ids(const struct child_program *program, pid_t pid, struct err *e
         return err_step(err, "identity");
     }
     return 0;
+}
+
+/* A child that could not become the cell has said why; then its maps cannot be written either. */
+static void hear_death(const struct child *child, struct err *err)
+{
+    struct tell tell;
+    ssize_t n = recv(child->tell, &tell, sizeof(tell), MSG_DONTWAIT);
+    if (n == (ssize_t) (offsetof(struct tell, failed) + sizeof(tell.failed)) &&
+        tell.kind == TELL_FAILED)
+        *err = tell.failed;
 }
 
 int child_start(const struct child_program *program, struct child *ret_child, struct err *err)
@@ -186,8 +207,10 @@ int child_start(const struct child_program *program, struct child *ret_child, st
     if (clone_child(&birth, &child, err) < 0)
         return -1;
     child.tell = take_fd(&tell);
-    if (program->isolation == ISOLATION_FULL && map_ids(program, child.pid, err) < 0)
+    if (program->isolation == ISOLATION_FULL && map_ids(program, child.pid, err) < 0) {
+        hear_death(&child, err);
         return -1;
+    }
     *ret_child = child;
     child = (struct child) CHILD_NONE;
     return 0;

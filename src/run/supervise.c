@@ -40,8 +40,7 @@ static void end_run(struct loop *loop, enum ended why)
     child_kill(loop->watch->child);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------
- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static enum stream stream_of(const struct loop *loop, const struct drain *drain)
 {
@@ -111,8 +110,7 @@ static void drain_rest(struct loop *loop, struct drain *drain)
         drain_or_close(loop, drain);
 }
 
-/* ---- stdin --------------------------------------------------------------------------------------
- */
+/* ---- stdin ----------------------------------------------------------------------------------- */
 
 static void end_feed(struct feed *feed)
 {
@@ -149,8 +147,7 @@ static void feed_once(struct feed *feed)
         end_feed(feed); /* EPIPE: the guest closed it */
 }
 
-/* ---- what the cell tells
- * ------------------------------------------------------------------------- */
+/* ---- what the cell tells --------------------------------------------------------------------- */
 
 static bool is_whole(const struct tell *tell, size_t len)
 {
@@ -191,12 +188,21 @@ static void hear_ready(struct loop *loop, const struct tell_ready *ready)
         loop->observer.started(loop->observer.data);
 }
 
+/*
+ * After TELL_READY the guest may be speaking: it may say that its own start failed, and nothing
+ * about walls, grants or stale code, which would earn it a second run.
+ */
+static bool may_say(const struct watch *watch, enum err_code code)
+{
+    if (!watch->ready_heard)
+        return code > ERR_NONE && code < ERR_CODES;
+    return code == ERR_MALFORMED || code == ERR_NO_START || code == ERR_NEEDS_MEMORY ||
+           code == ERR_NEEDS_TABLE || code == ERR_BACKEND;
+}
+
 static void hear_failure(struct watch *watch, struct err *failed)
 {
-    /* after TELL_READY the guest may be speaking: it may say that its own start failed, once, and
-     * nothing about walls */
-    if (watch->failed_heard || watch->done_heard || failed->code <= ERR_NONE ||
-        failed->code >= ERR_CODES)
+    if (watch->failed_heard || watch->done_heard || !may_say(watch, failed->code))
         return;
     TERMINATE(failed->step);
     TERMINATE(failed->message);
@@ -250,8 +256,7 @@ static void hear_rest(struct loop *loop)
         ;
 }
 
-/* ---- time
- * ---------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static uint64_t cpu_used_ns(const struct loop *loop)
 {
@@ -261,8 +266,10 @@ static uint64_t cpu_used_ns(const struct loop *loop)
     return (uint64_t) used.tv_sec * NS_PER_S + (uint64_t) used.tv_nsec;
 }
 
-/* A process on n CPUs cannot use more than n seconds a second: look again when it could have
- * reached the limit. */
+/*
+ * A process on n CPUs cannot use more than n seconds a second: look again when it could have
+ * reached the limit.
+ */
 static void check_cpu(struct loop *loop, uint64_t now)
 {
     uint64_t used = cpu_used_ns(loop);
@@ -318,8 +325,7 @@ static struct timespec next_wait(const struct loop *loop)
                              .tv_nsec = (long) (wait % NS_PER_S)};
 }
 
-/* ---- the loop
- * -------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static void take_signal(struct loop *loop)
 {

@@ -58,6 +58,8 @@ struct watch {
     size_t n_denials;
 };
 
-/* Returns when the child is reaped and its streams are empty. 0, or -1 and *err if we could not
- * watch; the child is then dead too. */
+/*
+ * Returns when the child is reaped and its streams are empty. 0, or -1 and *err if we could not
+ * watch; the child is then dead too.
+ */
 int supervise(struct watch *watch, struct arena *arena, struct err *err);

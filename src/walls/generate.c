@@ -2,11 +2,10 @@
  * Turns the syscall sets (*.set) into arrays of BPF that filter.c embeds: made by libseccomp at run
  * time, they would cost a run two milliseconds.
  *
- * A line of a set: NAME [argN OP VALUE | argN & MASK == VALUE] : who uses it. Several lines for one
- * call: any of them allows it. "include OTHER.set" takes all of another set. '#' begins a comment.
- * What is not named answers ENOSYS.
+ * A line of a set: NAME [argN == VALUE | argN & MASK == VALUE [and ...]] : who uses it. Several
+ * lines for one call: any of them allows it. "include OTHER.set" takes all of another set. '#'
+ * begins a comment. What is not named answers ENOSYS.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #define MAX_DEPTH 8
+#define MAX_CONDITIONS 6 /* a call has no more arguments */
 
 struct source {
     char **paths;
@@ -46,23 +46,36 @@ static const char *find_set(const struct source *source, const char *name)
     return NULL;
 }
 
-/* The condition behind a name, if there is one: returns how many there are (0 or 1). */
-static unsigned int parse_condition(const char *text, struct scmp_arg_cmp *cmp, const char *path,
-                                    int line)
+/* One condition; returns where the text goes on behind it, or NULL if it is none. */
+static const char *parse_condition(const char *text, struct scmp_arg_cmp *cmp)
 {
     unsigned int arg;
     unsigned long long mask, value;
-    while (isspace((unsigned char) *text))
-        text++;
-    if (*text == '\0')
-        return 0;
-    if (sscanf(text, "arg%u & %llx == %llx", &arg, &mask, &value) == 3)
+    int len = 0;
+    if (sscanf(text, "arg%u & %llx == %llx %n", &arg, &mask, &value, &len) == 3)
         *cmp = SCMP_CMP64(arg, SCMP_CMP_MASKED_EQ, mask, value);
-    else if (sscanf(text, "arg%u == %llu", &arg, &value) == 2)
+    else if (sscanf(text, "arg%u == %llu %n", &arg, &value, &len) == 2)
         *cmp = SCMP_CMP64(arg, SCMP_CMP_EQ, value);
     else
-        die(path, line, "a condition is `argN & 0xMASK == 0xVALUE` or `argN == VALUE`");
-    return 1;
+        return NULL;
+    return text + len;
+}
+
+/* The conditions behind a name, all of which must hold: returns how many there are. */
+static unsigned int parse_conditions(const char *text, struct scmp_arg_cmp *cmps, const char *path,
+                                     int line)
+{
+    unsigned int n = 0;
+    text += strspn(text, " \t");
+    while (*text != '\0') {
+        text = n < MAX_CONDITIONS ? parse_condition(text, &cmps[n++]) : NULL;
+        if (text != NULL && strncmp(text, "and ", 4) == 0 && text[4] != '\0')
+            text += 4;
+        else if (text == NULL || *text != '\0')
+            die(path, line,
+                "a condition is `argN & 0xMASK == 0xVALUE` or `argN == VALUE`, several with `and`");
+    }
+    return n;
 }
 
 static void add_rule(scmp_filter_ctx context, char *text, const char *path, int line)
@@ -78,9 +91,9 @@ static void add_rule(scmp_filter_ctx context, char *text, const char *path, int 
     int number = seccomp_syscall_resolve_name(text);
     if (number == __NR_SCMP_ERROR)
         die(path, line, "no such system call");
-    struct scmp_arg_cmp cmp;
-    unsigned int n = parse_condition(rest, &cmp, path, line);
-    int rc = seccomp_rule_add_array(context, SCMP_ACT_ALLOW, number, n, &cmp);
+    struct scmp_arg_cmp cmps[MAX_CONDITIONS];
+    unsigned int n = parse_conditions(rest, cmps, path, line);
+    int rc = seccomp_rule_add_array(context, SCMP_ACT_ALLOW, number, n, cmps);
     if (rc < 0 && rc != -EEXIST)
         die(path, line, strerror(-rc));
 }
@@ -127,8 +140,10 @@ static void generate(FILE *out, const struct source *source, const char *path)
     if (context == NULL ||
         seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) < 0)
         die(path, 0, "libseccomp does not start");
-    /* a binary tree by number rather than a chain: the last call of the list costs as little as the
-     * first */
+    /*
+     * a binary tree by number rather than a chain: the last call of the list costs as little as the
+     * first
+     */
     if (seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2) < 0)
         die(path, 0, "libseccomp is too old: it cannot make search trees");
     add_set(context, source, path, 0);

@@ -3,7 +3,7 @@
  * and mean in nanoseconds, CPU time and peak memory. In turn, because these machines are noisy:
  * what disturbs one command disturbs its rival as well.
  *
- *   race ROUNDS COMMAND ARG… -- COMMAND ARG… -- …
+ *   race ROUNDS COMMAND ARG… , COMMAND ARG… , …
  *
  * A command's output goes to /dev/null. One line a command: min median mean cpu(median) maxrss_kib
  */
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
     struct runner runners[MAX_COMMANDS] = {0};
     int rounds = argc > 2 ? atoi(argv[1]) : 0, count = 0;
     if (rounds <= 0) {
-        fprintf(stderr, "usage: race ROUNDS COMMAND ARG… -- COMMAND ARG…\n");
+        fprintf(stderr, "usage: race ROUNDS COMMAND ARG… , COMMAND ARG…\n");
         return 2;
     }
     for (int i = 2; i < argc && count < MAX_COMMANDS; i++) {
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
         runner->cpu = calloc((size_t) rounds, sizeof(uint64_t));
         if (runner->wall == NULL || runner->cpu == NULL)
             return 1;
-        while (i < argc && strcmp(argv[i], "--") != 0)
+        while (i < argc && strcmp(argv[i], ",") != 0)
             i++;
         argv[i] = NULL; /* argv[argc] is NULL already */
     }

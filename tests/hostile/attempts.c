@@ -29,8 +29,7 @@
 #define SECRET "/etc/passwd"
 #define UP "../../../../../../../../../../../.."
 
-/* ---- files of the host
- * ------------------------------------------------------------------------------ */
+/* ---- files of the host ----------------------------------------------------------------------- */
 
 static int read_at(int dir, const char *path, uint64_t resolve)
 {
@@ -74,8 +73,10 @@ static int follow_own_symlink(const struct stage *stage)
 
 static int link_from_outside(const struct stage *stage)
 {
-    /* from /proc: the same file system is not needed to be refused for the right reason where paths
-     * exist */
+    /*
+     * from /proc: the same file system is not needed to be refused for the right reason where paths
+     * exist
+     */
     (void) unlinkat(stage->writable, "evil-hard", 0);
     if (linkat(stage->writable, UP "/tmp/wasp-evil-target", stage->writable, "evil-hard", 0) < 0)
         return -1;
@@ -166,8 +167,7 @@ static int touch_host_file(const struct stage *stage)
     return utimensat(AT_FDCWD, "/tmp/wasp-evil-target", NULL, 0);
 }
 
-/* ---- the network and other processes
- * ------------------------------------------------------------------ */
+/* ---- the network and other processes --------------------------------------------------------- */
 
 static int connect_to_host(const struct stage *stage)
 {
@@ -243,8 +243,7 @@ static int attach_debugger(const struct stage *stage)
     return 0; /* seized is seized; it goes with us */
 }
 
-/* ---- more of the kernel
- * --------------------------------------------------------------------------------- */
+/* ---- more of the kernel ---------------------------------------------------------------------- */
 
 static int map_executable(const struct stage *stage)
 {
@@ -272,6 +271,25 @@ static int map_more_than_allowed(const struct stage *stage)
     const size_t size = 1UL << 30; /* the test's limit is far below */
     void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return pages == MAP_FAILED ? -1 : munmap(pages, size);
+}
+
+/* RLIMIT_DATA counts neither of the next two. */
+static int share_more_than_allowed(const struct stage *stage)
+{
+    (void) stage;
+    const size_t size = 1UL << 30;
+    void *pages =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return pages == MAP_FAILED ? -1 : munmap(pages, size);
+}
+
+static int stack_more_than_allowed(const struct stage *stage)
+{
+    (void) stage;
+    const size_t size = 1UL << 30;
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_GROWSDOWN, -1, 0);
     return pages == MAP_FAILED ? -1 : munmap(pages, size);
 }
 
@@ -404,6 +422,8 @@ const struct attempt attempts[] = {
     {"map-executable", false, map_executable},
     {"make-executable", false, make_executable},
     {"map-more-than-allowed", false, map_more_than_allowed},
+    {"share-more-than-allowed", false, share_more_than_allowed},
+    {"stack-more-than-allowed", false, stack_more_than_allowed},
     {"raise-own-limit", false, raise_own_limit},
     {"new-user-namespace", false, new_user_namespace},
     {"clone-mount", false, clone_mount},

@@ -39,6 +39,15 @@ static void lie(void)
     tell_done(&done);
 }
 
+/* What only a cell that is not yet running may say. */
+static void claim(enum err_code code)
+{
+    struct err err = {.code = code, .message = "believe me"};
+    (void) !write(1, "started\n", 8);
+    tell_failed(&err);
+    _exit(1);
+}
+
 static void call_foreign_architecture(void)
 {
 #if defined(__x86_64__)
@@ -66,6 +75,10 @@ int cell_job(struct cell *cell, struct err *err)
     tell_ready(cell->walls, cell->landlock_abi);
     if (strcmp(what, "lie") == 0)
         lie();
+    else if (strcmp(what, "stale") == 0)
+        claim(ERR_STALE_CODE);
+    else if (strcmp(what, "denied") == 0)
+        claim(ERR_DENIED);
     else if (strcmp(what, "close") == 0) {
         (void) close(CELL_FD_TELL);
         for (;;)

@@ -3,6 +3,7 @@
 
 import base64
 import os
+import resource
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -357,6 +358,13 @@ def _():
         os.chmod(path, 0o700)
     check("x" not in done.stdout, f"the guest read it: {done.stdout}")
     check_match("ermission|acces", done.stdout + done.stderr + (done.error or ""), "what the guest was told")
+
+
+@test("a file size limit that wasp itself runs under is an error in JSON, or none at all")
+def _():
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    done = run("hello", "--no-cache", preexec_fn=limit)
+    check_in(done.reason, ("exited", "backend_error"))
 
 
 # ---- nothing left ----------------------------------------------------------------------------

@@ -325,6 +325,19 @@ def _():
     check_equal(hello(env, module).stdout, "the second one.")
 
 
+@test("digests of modules that are gone do not pile up for ever")
+def _():
+    env, folder = fresh_cache()
+    hello(env, own_module())
+    for number in range(5000):
+        write_file(folder, "memo", f"{number:064x}", data="of a file that is gone")
+    old = own_module(b"an old module..")
+    wait_until(lambda: time.time() - os.stat(old).st_ctime > 2.1, "the module to be at rest")
+    hello(env, old)
+    check(len(os.listdir(os.path.join(folder, "memo"))) < 10, "they are still there")
+    check_equal(hello(env, old)["module"]["cached"], True)
+
+
 @test("what a killed run left in the cache is swept by wasp gc")
 def _():
     env, folder = fresh_cache()

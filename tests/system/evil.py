@@ -167,6 +167,22 @@ def _():
         check_in("landlock:", " ".join(outcome["enforced"]))
 
 
+@test("an evil engine that calls its code stale is not run again")
+def _():
+    with Stage() as stage:
+        run("hello")  # now the code is cached, as stale code would be
+        check_equal(stage.walled("stale").stdout, "started\n")
+        check_equal(run("hello")["module"]["cached"], True, "still cached")
+
+
+@test("an evil engine cannot claim that wasp refused something")
+def _():
+    with Stage() as stage:
+        outcome = stage.walled("denied")
+        check_equal((outcome.reason, outcome.status), ("backend_error", 125))
+        check("believe me" not in outcome.error, f"error: {outcome.error}")
+
+
 @test("an evil engine that closes its line to the parent does not make the parent spin, and dies at its limit")
 def _():
     with Stage() as stage:

@@ -322,4 +322,16 @@ def _():
         check_in(option, text.raw, "help")
 
 
+@test("a cell that cannot be started is told as that")
+def _():
+    programs = new_dir("programs")
+    for name in ("wasp", "wasp-cell-wasm", "wasp-compile"):
+        shutil.copy(os.path.join(os.path.dirname(wasp_path()), name), programs)
+    os.chmod(os.path.join(programs, "wasp-cell-wasm"), 0o644)
+    done = subprocess.run([os.path.join(programs, "wasp"), "run", guest("hello")], env=wasp_env(), capture_output=True)
+    envelope = parse_envelope(done.stdout)
+    check_in("wasp-cell-wasm': Permission denied", envelope["error"])
+    check_equal((envelope["reason"], envelope["error_info"]["step"]), ("backend_error", "spawn"))
+
+
 main()

@@ -41,6 +41,23 @@ def _():
             all_gone(below)
 
 
+@test("a signal to wasp's whole process group, as a terminal sends it, is answered by wasp alone")
+def _():
+    for isolation in ("full", "landlock"):
+        for _ in range(20):
+            ws = new_dir("ws")
+            process = start(
+                "run", guest("sleep"), "--allow-dir", ws, "--isolation", isolation, "--", "60000", "begun",
+                start_new_session=True,
+            )  # fmt: skip
+            wait_until(lambda: os.path.exists(os.path.join(ws, "begun")), "the guest to begin")
+            groups = [os.getpgid(pid) for pid in descendants(process.pid)]
+            os.killpg(process.pid, signal.SIGINT)
+            done = finish(process, 20)
+            check_equal((done.reason, done["signal"]), ("cancelled", signal.SIGINT), isolation)
+            check(process.pid not in groups, f"{isolation}: the cell is in wasp's process group")
+
+
 @test("a second signal during the first does no harm")
 def _():
     process = begin("spin")
@@ -88,6 +105,29 @@ def _():
         process.communicate()
         all_gone(below)
     check_nothing_left()
+
+
+def uid_of(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
+        return int(re.search(r"^Uid:\s+(\d+)", file.read(), re.M)[1])
+    return 0
+
+
+@test("kill -9 of wasp while the cell changes its uid, when no death signal is set, ends the cell too")
+def _():
+    if os.getuid() != 0:
+        skip("only a cell that root started changes its uid")
+    if not shutil.which("strace"):
+        skip("no strace to hold the cell at that moment")
+    run("spin", "--timeout", "100ms")  # so that the compiler's cell is not the one that is held
+    hold = ["strace", "-f", "-o", os.devnull, "-e", "trace=setresuid", "-e", "inject=setresuid:delay_exit=1000000"]
+    command = [*hold, wasp_path(), "run", guest("spin"), "--timeout", "60s"]
+    tracer = subprocess.Popen(command, env=wasp_env(), stdout=subprocess.DEVNULL)
+    wait_until(lambda: any(map(uid_of, descendants(tracer.pid))), "the cell to change its uid")
+    below = descendants(tracer.pid)
+    os.kill(min(below), signal.SIGKILL)
+    all_gone(below)
+    tracer.wait()
 
 
 @test("kill -9 of wasp while it compiles leaves no process, and the next run works")

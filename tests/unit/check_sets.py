@@ -39,6 +39,11 @@ def is_executable_out(rules):
     return all("& 0x4 == 0x0" in condition for call, condition, _ in rules if call in ("mmap", "mprotect"))
 
 
+def is_memory_counted(rules):
+    """Every rule for mapping memory asks that it is neither shared nor grows down: RLIMIT_DATA counts neither."""
+    return all("and arg3 & 0x101 == 0x0" in condition for call, condition, _ in rules if call == "mmap")
+
+
 run, write, load, compile_ = (read_set(name + ".set") for name in ("wasm_run", "wasm_write", "wasm_load", "compile"))
 sentences = [
     ("at most 40 calls are reachable while guest code runs", len(calls(write)) <= 40),
@@ -46,6 +51,7 @@ sentences = [
     ("a run with a writable grant has them", MUTATING <= calls(write)),
     ("no executable page can be made while guest code runs", is_executable_out(run) and is_executable_out(write)),
     ("no executable page can be made by the compiler", is_executable_out(compile_)),
+    ("no memory can be had past its limit", is_memory_counted(run) and is_memory_counted(write) and is_memory_counted(compile_)),
     ("the compiler starts threads and never a process", [c for n, c, _ in compile_ if n == "clone"] == ["arg0 & 0x10000 == 0x10000"]),
     ("no set has a call that reaches out of the cell", not NEVER & calls(load + compile_)),
     ("the compiler has no call that takes a path", not {"openat2", "readlinkat"} & calls(compile_)),

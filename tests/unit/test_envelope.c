@@ -246,7 +246,10 @@ static const struct golden {
     {"a trap", fill_trap, "guest trapped: call stack exhausted",
      "\"error_info\":{\"code\":\"stack_overflow\",\"step\":null,"
      "\"message\":\"guest trapped: call stack exhausted\",\"hint\":null}"},
-    {"a trap that lies", fill_lying_trap, "guest trapped: \\x0awasp: all is well\\x1b[2J\\x9b",
+    {"a trap that lies", fill_lying_trap,
+     "guest trapped: \\x0awasp: all is well\\x1b[2J\\x9b; it had been refused memory: raise the "
+     "limit "
+     "with --memory",
      "\"code\":\"trap\""},
     {"a timeout", fill_timeout,
      "guest was still running at its time limit of 30s; raise it with --timeout",

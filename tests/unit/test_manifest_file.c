@@ -110,7 +110,7 @@ static void test_size(struct arena *arena)
     if (!text)
         return;
     memset(text, ' ', JSON_MAX_BYTES + 1);
-    memcpy(text, WASM, strlen(WASM));
+    memcpy(text, WASM, sizeof(WASM) - 1); /* without its NUL */
     put_file("m.json", text, JSON_MAX_BYTES);
     ok(load("m.json", arena, &manifest, &err) == 0, "1 MiB is taken%s", err.message);
     put_file("m.json", text, JSON_MAX_BYTES + 1);

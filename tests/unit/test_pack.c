@@ -213,8 +213,8 @@ static void test_damage(void)
        "a plan with a byte too many is refused");
 }
 
-/* Offsets of the form: the number of arguments follows MAGIC, nine numbers and the limits. */
-#define COUNTS_AT (8 * (1 + 9 + LIMIT_COUNT))
+/* Offsets of the form: the number of arguments follows MAGIC, eight numbers and the limits. */
+#define COUNTS_AT (8 * (1 + 8 + LIMIT_COUNT))
 
 static void test_lies(void)
 {

@@ -52,7 +52,8 @@ static const struct {
     {{"a::/x:r"}, NULL, "'r' is no access", "a misspelt access is refused, not granted"},
     {{"a::/x:RO"}, NULL, "'RO' is no access", "access is written in lower case"},
     {{"a::/x:"}, NULL, "'' is no access", "an empty access is refused"},
-    {{"a::/x:y:ro"}, "a>/x:y:ro", NULL, "a colon inside a guest path stays"},
+    {{"a::/x:y:ro"}, NULL, "'y:ro' is no access", "a colon inside a guest path is refused"},
+    {{"a::/x:ro:rw"}, NULL, "'ro:rw' is no access", "two accesses are refused"},
     {{"/"}, NULL, "the whole host", "a plain '/' is refused"},
     {{"//./"}, NULL, "the whole host", "'/' in other words is refused"},
     {{"/tmp/.."}, NULL, "the whole host", "'/' by way of '..' is refused"},
@@ -262,6 +263,31 @@ static void test_settings(struct arena *arena)
     ok(request_set_pin(&request, arena, pin + 1, &err) == -1, "one of 63 is refused");
 }
 
+static void test_prepend(struct arena *arena)
+{
+    static const char *const first[] = {"a", "", "c"};
+    struct request request;
+    struct err err;
+    int rc = 0;
+
+    request_init(&request);
+    ok(request_prepend_args(&request, arena, NULL, 0, &err) == 0 && request.n_args == 0 &&
+           !request.args[0],
+       "nothing before nothing is nothing");
+    ok(request_add_arg(&request, arena, "x", &err) == 0 &&
+           request_prepend_args(&request, arena, first, 3, &err) == 0 && request.n_args == 4 &&
+           strcmp(request.args[0], "a") == 0 && strcmp(request.args[3], "x") == 0 &&
+           !request.args[4],
+       "arguments are put before those there are");
+    ok(request.strings_bytes == sizeof("a") + sizeof("") + sizeof("c") + sizeof("x"),
+       "and each is counted once");
+    while (rc == 0 && request.n_args < REQUEST_MAX_ARGS - 2)
+        rc = request_add_arg(&request, arena, "", &err);
+    ok(rc == 0 && request_prepend_args(&request, arena, first, 3, &err) == -1 &&
+           err.code == ERR_REQUEST,
+       "more than all may be are refused");
+}
+
 int main(void)
 {
     struct arena *arena = arena_new();
@@ -273,6 +299,7 @@ int main(void)
     test_caps(arena);
     test_labels(arena);
     test_settings(arena);
+    test_prepend(arena);
     arena_free(arena);
     return done();
 }

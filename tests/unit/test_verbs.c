@@ -9,7 +9,7 @@
 #include "front/run_options.h"
 #include "tap.h"
 
-static const struct verb *const all[] = {&verb_run, &verb_sample, &verb_task, NULL};
+static const struct verb *const all[] = {&verb_run, &verb_sample, &verb_task, &verb_runtime, NULL};
 
 static void test_follow(void)
 {

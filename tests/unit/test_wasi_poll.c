@@ -1,4 +1,5 @@
 /* poll_oneoff, in the layouts of both import modules. */
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -164,6 +165,28 @@ static void test_overlap(struct rig *rig)
        "events may lie on top of the subscriptions");
 }
 
+/* The kernel refuses to poll more descriptors than a process may have. */
+static void test_few_files(struct rig *rig)
+{
+    const uint32_t count = 200;
+    struct rlimit before, few;
+
+    if (getrlimit(RLIMIT_NOFILE, &before) < 0)
+        rig_die("getrlimit");
+    few = (struct rlimit){.rlim_cur = 32, .rlim_max = before.rlim_max};
+    for (uint64_t i = 0; i < count; i++) {
+        struct abi_subscription sub = clock_sub(i, 1, 1, 0);
+        put_sub(rig, i, &sub);
+    }
+    if (setrlimit(RLIMIT_NOFILE, &few) < 0)
+        rig_die("setrlimit");
+    uint32_t answer = CALL(rig, poll_oneoff, SUBS, SUBS, count, RIG_OUT);
+    if (setrlimit(RLIMIT_NOFILE, &before) < 0)
+        rig_die("setrlimit");
+    ok(answer == WASI_SUCCESS && rig_u32(rig, RIG_OUT) >= 1,
+       "subscriptions are not bounded by the limit of open files");
+}
+
 int main(void)
 {
     static const char *const modules[] = {"wasi_snapshot_preview1", "wasi_unstable"};
@@ -177,6 +200,7 @@ int main(void)
         test_pipe(&rig);
         test_bounds(&rig);
         test_overlap(&rig);
+        test_few_files(&rig);
     }
     rig_release(&rig);
     return done();

@@ -40,6 +40,78 @@ static void test_disk(struct rig *rig)
     rig->limits.value[LIMIT_DISK] = UNITS_UNLIMITED;
 }
 
+/* One byte in each block: how many of them the limit lets through, of `tries`. */
+static uint64_t scatter(struct rig *rig, uint32_t fd, uint64_t tries)
+{
+    uint64_t block = 0;
+
+    rig_buffer(rig, 1);
+    while (block < tries &&
+           CALL(rig, fd_pwrite, fd, RIG_IOV, 1, block * 4096, RIG_OUT) == WASI_SUCCESS)
+        block++;
+    return block;
+}
+
+static void test_scattered(struct rig *rig)
+{
+    struct stat st;
+
+    rig->limits.value[LIMIT_DISK] = 64 * 4096;
+    rig_start(rig);
+    uint32_t fd = rig_open(rig, RIG_RW, "holes", OFLAG_CREAT, RIGHTS_RW);
+    (void) scatter(rig, fd, 4096);
+    if (stat(rig_host(rig, "rw/holes"), &st) < 0)
+        rig_die("holes");
+    ok((uint64_t) st.st_blocks * 512 <= 2 * 64 * 4096 && hits(rig) == HIT_DISK,
+       "a byte in each block costs the block");
+    rig->limits.value[LIMIT_DISK] = 1000;
+    rig_start(rig);
+    fd = rig_open(rig, RIG_RW, "holes", 0, RIGHTS_RW);
+    ok(scatter(rig, fd, 64) == 64, "but only where there was none: overwriting costs its bytes");
+    rig->limits.value[LIMIT_DISK] = UNITS_UNLIMITED;
+}
+
+/* How many of `tries` names can be made in each of the four ways. */
+static unsigned int make_names(struct rig *rig, unsigned int tries)
+{
+    char name[16];
+
+    for (unsigned int i = 0; i < tries; i++) {
+        (void) snprintf(name, sizeof(name), "n%u", i); /* fits */
+        uint32_t failed = i % 4 == 0   ? CALL_PATH(rig, path_create_directory, RIG_RW, name)
+                          : i % 4 == 1 ? CALL_SYMLINK(rig, "text", RIG_RW, name)
+                          : i % 4 == 2 ? CALL_LINK(rig, RIG_RW, "file", RIG_RW, name)
+                                       : CALL_OPEN(rig, RIG_RW, 0, name, OFLAG_CREAT, 0, 0);
+        if (i % 4 == 3 && !failed)
+            (void) CALL(rig, fd_close, rig_u32(rig, RIG_OUT));
+        if (failed)
+            return i;
+    }
+    return tries;
+}
+
+static void test_names(struct rig *rig)
+{
+    rig->limits.value[LIMIT_DISK] = 1;
+    rig_start(rig);
+    ok(make_names(rig, 1000) == 1000 && hits(rig) == 0, "the smallest limit allows a few names");
+
+    rig_release(rig);
+    rig_init(rig);
+    rig->limits.value[LIMIT_DISK] = 100 * 4096;
+    rig_start(rig);
+    unsigned int made = make_names(rig, 4000);
+    ok(made >= 1000 && made < 1200 && hits(rig) == HIT_DISK, "many names cost a block each");
+    ok(CALL_PATH(rig, path_create_directory, RIG_RW, "x") == WASI_ENOSPC &&
+           CALL_SYMLINK(rig, "text", RIG_RW, "x") == WASI_ENOSPC &&
+           CALL_LINK(rig, RIG_RW, "file", RIG_RW, "x") == WASI_ENOSPC &&
+           CALL_OPEN(rig, RIG_RW, 0, "x", OFLAG_CREAT, 0, 0) == WASI_ENOSPC,
+       "of every kind");
+    ok(CALL_OPEN(rig, RIG_RW, 0, "file", OFLAG_CREAT, 0, 0) == WASI_SUCCESS,
+       "though a file that is there can be opened");
+    rig->limits.value[LIMIT_DISK] = UNITS_UNLIMITED;
+}
+
 static void test_file(struct rig *rig)
 {
     rig->limits.value[LIMIT_FILE] = 8;
@@ -119,6 +191,8 @@ int main(void)
     test_file(&rig);
     test_vector_cut(&rig);
     test_open_files(&rig);
+    test_scattered(&rig);
+    test_names(&rig);
     rig_release(&rig);
     return done();
 }

@@ -23,9 +23,9 @@ struct fd_entry {
     bool is_stdio; /* not counted as disk, may block */
     bool is_preopen;
     bool can_seek;
-    bool writable;  /* the grant's mark */
-    uint16_t flags; /* enum abi_fdflags, as the guest sees them */
-    uint32_t grant; /* index, or GRANT_NONE */
+    bool writable;       /* the grant's mark */
+    uint16_t flags;      /* enum abi_fdflags, as the guest sees them */
+    uint32_t grant;      /* index, or GRANT_NONE */
     uint64_t next_write; /* where the last write ended: one that begins there is in order */
     uint64_t base;
     uint64_t inheriting;

@@ -147,12 +147,13 @@ uint32_t call_fd_pwrite(struct wasi *wasi, const struct wasi_memory *memory, con
         return failed;
     if (args[3] > INT64_MAX)
         return WASI_EINVAL;
-    failed = entry->is_stdio ? WASI_SUCCESS : quota_cut_write(wasi, entry, &args[3], &span);
+    struct quota_write write;
+    failed = entry->is_stdio ? WASI_SUCCESS : quota_cut_write(wasi, entry, &args[3], &span, &write);
     if (failed)
         return failed;
     ssize_t moved = host_pwrite(entry->host, &span, (off_t) args[3]);
     if (!entry->is_stdio)
-        quota_charge(wasi, moved > 0 ? (uint64_t) moved : 0);
+        quota_charge_write(wasi, entry, &write, moved);
     return answer(memory, (uint32_t) args[4], moved);
 }
 

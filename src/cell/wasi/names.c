@@ -15,6 +15,7 @@
 #include "cell/wasi/denial.h"
 #include "cell/wasi/errno.h"
 #include "cell/wasi/path.h"
+#include "cell/wasi/quota.h"
 
 /* As mkdir(2) has it; the umask takes from it. */
 #define NEW_DIRECTORY_MODE 0777
@@ -27,7 +28,7 @@ static uint32_t result(int returned)
 static uint32_t count_made(struct wasi *wasi, uint32_t failed)
 {
     if (!failed)
-        wasi->counters.files_made++;
+        quota_charge_name(wasi);
     return failed;
 }
 
@@ -51,6 +52,8 @@ uint32_t call_path_create_directory(struct wasi *wasi, const struct wasi_memory 
     uint32_t failed = take_parent(wasi, memory, (uint32_t) args[0], (uint32_t) args[1],
                                   (uint32_t) args[2], &need, &path, &parent);
 
+    if (!failed)
+        failed = quota_check_name(wasi);
     if (failed)
         return failed;
     return count_made(wasi, result(mkdirat(parent.fd, parent.name, NEW_DIRECTORY_MODE)));
@@ -145,13 +148,13 @@ uint32_t call_path_link(struct wasi *wasi, const struct wasi_memory *memory, con
         return WASI_EINVAL;
     if (!same_grant(wasi, &old, &new))
         return WASI_EXDEV;
+    failed = quota_check_name(wasi);
+    if (failed)
+        return failed;
     return count_made(wasi, result(linkat(from.fd, from.name, to.fd, to.name, 0)));
 }
 
-/*
- * The text of a symlink: any bytes but NUL, and not absolute, so that no program outside the
- * sandbox is led astray either.
- */
+/* The text of a symlink: any bytes but NUL. */
 static uint32_t take_text(const struct wasi_memory *memory, uint32_t pointer, uint32_t len,
                           char ret_text[PATH_MAX])
 {
@@ -182,10 +185,14 @@ uint32_t call_path_symlink(struct wasi *wasi, const struct wasi_memory *memory,
                              (uint32_t) args[4], &need, &path, &parent);
     if (failed)
         return failed;
+    /* nothing in the sandbox could follow it; outside, programs might. "../.." may be meant well */
     if (text[0] == '/') {
         wasi_deny(wasi, need.action, path.dir, text, RULE_ABSOLUTE_LINK);
         return WASI_EPERM;
     }
+    failed = quota_check_name(wasi);
+    if (failed)
+        return failed;
     return count_made(wasi, result(symlinkat(text, parent.fd, parent.name)));
 }
 

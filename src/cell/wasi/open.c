@@ -13,6 +13,7 @@
 #include "cell/wasi/errno.h"
 #include "cell/wasi/filestat.h"
 #include "cell/wasi/path.h"
+#include "cell/wasi/quota.h"
 
 /* A descriptor with one of these must be open for writing on the host. */
 #define RIGHTS_TO_WRITE (RIGHT_FD_WRITE | RIGHT_FD_ALLOCATE | RIGHT_FD_FILESTAT_SET_SIZE)
@@ -104,9 +105,11 @@ static uint32_t open_or_create(struct wasi *wasi, const struct path *path,
         wasi_deny(wasi, path->need->action, path->dir, path->text, RULE_READ_ONLY);
         return WASI_EROFS;
     }
-    failed = path_walk(wasi, path, flags | O_CREAT | (must_be_new ? O_EXCL : 0), ret_fd);
+    failed = quota_check_name(wasi);
     if (!failed)
-        wasi->counters.files_made++;
+        failed = path_walk(wasi, path, flags | O_CREAT | (must_be_new ? O_EXCL : 0), ret_fd);
+    if (!failed)
+        quota_charge_name(wasi);
     return failed;
 }
 

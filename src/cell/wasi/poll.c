@@ -1,5 +1,6 @@
 #include "cell/wasi/poll.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,8 +20,10 @@
 struct interest {
     struct abi_subscription sub;
     struct abi_event event;
-    uint64_t due_ns; /* a clock: when, on CLOCK_MONOTONIC; UINT64_MAX otherwise */
-    bool is_due;     /* event is to be told */
+    uint64_t due_ns;             /* a clock: when, on CLOCK_MONOTONIC; UINT64_MAX otherwise */
+    const struct pollfd *stream; /* NULL: nothing that could block */
+    short revents;               /* what of the stream is of interest */
+    bool is_due;                 /* event is to be told */
 };
 
 struct poll {
@@ -28,13 +31,13 @@ struct poll {
     size_t count;
     bool any_due;
     struct interest *interests;
-    struct pollfd *fds; /* one for each interest; fd -1 where there is nothing to wait for */
+    /* by number; one for each interest could be more than the kernel polls, RLIMIT_NOFILE */
+    struct pollfd streams[N_STREAMS];
 };
 
 static void poll_release(struct poll *poll)
 {
     free(poll->interests);
-    free(poll->fds);
 }
 
 static void tell(struct poll *poll, struct interest *interest, uint32_t error, uint64_t nbytes)
@@ -102,7 +105,16 @@ static uint64_t bytes_left(const struct fd_entry *entry)
     return (uint64_t) (st.st_size - at);
 }
 
-static void watch_fd(struct poll *poll, struct interest *interest, struct pollfd *fd)
+static void watch_stream(struct poll *poll, struct interest *interest, int host, short events)
+{
+    assert(host >= 0 && host < N_STREAMS);
+    poll->streams[host].fd = host;
+    poll->streams[host].events |= events;
+    interest->stream = &poll->streams[host];
+    interest->revents = (short) (events | POLLHUP | POLLERR | POLLNVAL);
+}
+
+static void watch_fd(struct poll *poll, struct interest *interest)
 {
     bool reads = interest->sub.tag == EVENT_FD_READ;
     uint64_t right = reads ? RIGHT_FD_READ : RIGHT_FD_WRITE;
@@ -115,25 +127,26 @@ static void watch_fd(struct poll *poll, struct interest *interest, struct pollfd
     else if (entry->can_seek)
         tell(poll, interest, WASI_SUCCESS, reads ? bytes_left(entry) : PIPE_BUF);
     else
-        *fd = (struct pollfd){.fd = entry->host, .events = reads ? POLLIN : POLLOUT};
+        watch_stream(poll, interest, entry->host, reads ? POLLIN : POLLOUT);
 }
 
 /*
  * How much a stream holds is not known without ioctl: one byte is certain, and PIPE_BUF bytes of
  * room.
  */
-static void tell_ready(struct poll *poll, struct interest *interest, const struct pollfd *fd)
+static void tell_ready(struct poll *poll, struct interest *interest)
 {
     bool reads = interest->sub.tag == EVENT_FD_READ;
+    int ready = interest->stream == NULL ? 0 : interest->stream->revents & interest->revents;
 
-    if (fd->fd < 0 || fd->revents == 0)
+    if (ready == 0)
         return;
-    if (fd->revents & (POLLHUP | POLLERR))
+    if (ready & (POLLHUP | POLLERR))
         interest->event.flags = EVENT_HANGUP;
-    if (fd->revents & (POLLIN | POLLOUT))
+    if (ready & (POLLIN | POLLOUT))
         tell(poll, interest, WASI_SUCCESS, reads ? 1 : PIPE_BUF);
     else
-        tell(poll, interest, fd->revents & POLLNVAL ? WASI_EBADF : WASI_SUCCESS, 0);
+        tell(poll, interest, ready & POLLNVAL ? WASI_EBADF : WASI_SUCCESS, 0);
 }
 
 /* ---- one call ------------------------------------------------------------------------------ */
@@ -142,14 +155,13 @@ static void watch(struct poll *poll, size_t i)
 {
     struct interest *interest = &poll->interests[i];
 
-    poll->fds[i] = (struct pollfd){.fd = -1};
     interest->due_ns = UINT64_MAX;
     interest->event.userdata = interest->sub.userdata;
     interest->event.type = interest->sub.tag;
     if (interest->sub.tag == EVENT_CLOCK)
         watch_clock(poll, interest);
     else if (interest->sub.tag == EVENT_FD_READ || interest->sub.tag == EVENT_FD_WRITE)
-        watch_fd(poll, interest, &poll->fds[i]);
+        watch_fd(poll, interest);
     else
         tell(poll, interest, WASI_EINVAL, 0);
 }
@@ -158,9 +170,10 @@ static void watch(struct poll *poll, size_t i)
 static uint32_t poll_init(struct poll *poll, const uint8_t *bytes, const struct poll_layout *layout)
 {
     poll->interests = calloc(poll->count, sizeof(*poll->interests));
-    poll->fds = calloc(poll->count, sizeof(*poll->fds));
-    if (poll->interests == NULL || poll->fds == NULL)
+    if (poll->interests == NULL)
         return WASI_ENOMEM;
+    for (size_t i = 0; i < N_STREAMS; i++)
+        poll->streams[i].fd = -1;
     for (size_t i = 0; i < poll->count; i++) {
         layout->decode(bytes + i * layout->size, &poll->interests[i].sub);
         watch(poll, i);
@@ -173,11 +186,11 @@ static uint32_t poll_wait(struct poll *poll)
 {
     uint64_t until_ns = poll->any_due ? 0 : first_due_ns(poll);
 
-    if (wasi_wait(poll->wasi, poll->fds, poll->count, until_ns) < 0 && !poll->any_due)
+    if (wasi_wait(poll->wasi, poll->streams, N_STREAMS, until_ns) < 0 && !poll->any_due)
         return WASI_ECANCELED;
     uint64_t now_ns = clock_monotonic_ns();
     for (size_t i = 0; i < poll->count; i++) {
-        tell_ready(poll, &poll->interests[i], &poll->fds[i]);
+        tell_ready(poll, &poll->interests[i]);
         if (poll->interests[i].due_ns <= now_ns)
             tell(poll, &poll->interests[i], WASI_SUCCESS, 0);
     }

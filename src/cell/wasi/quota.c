@@ -31,10 +31,11 @@ static uint32_t find_offset(const struct fd_entry *entry, const uint64_t *given,
 
     if (!appends)
         at = given != NULL ? (off_t) *given : lseek(entry->host, 0, SEEK_CUR);
-    ret_write->in_order = !appends && (uint64_t) at == entry->next_write;
-    if (at < 0 || (!ret_write->in_order && fstat(entry->host, &st) < 0))
+    bool must_ask = appends || (uint64_t) at != entry->next_write;
+    if (at < 0 || (must_ask && fstat(entry->host, &st) < 0))
         return wasi_errno_of(errno);
     ret_write->at = (uint64_t) (appends ? st.st_size : at);
+    ret_write->in_order = ret_write->at == entry->next_write;
     ret_write->disk_before = disk_of(&st);
     return WASI_SUCCESS;
 }

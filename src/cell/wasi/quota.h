@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "cell/wasi/memory.h"
 #include "cell/wasi/state.h"
 
@@ -26,7 +28,7 @@ struct quota_write {
  */
 uint32_t quota_cut_write(struct wasi *wasi, const struct fd_entry *entry, const uint64_t *offset,
                          struct span *span, struct quota_write *ret_write);
-/* After it, with what the kernel answered. Keeps errno. */
+/* After it, with what the kernel answered: a write that failed (errno stays) costs nothing. */
 void quota_charge_write(struct wasi *wasi, struct fd_entry *entry, const struct quota_write *write,
                         ssize_t moved);
 /* May a file end at `end`? A WASI errno. */

@@ -9,6 +9,9 @@
 #include "cell/wasi/fds.h"
 #include "cell/wasi/wasi.h"
 
+/* Standard streams: the host's descriptors from 0 on. Nothing else ever makes a guest wait. */
+#define N_STREAMS 3
+
 /* A granted directory, one for each preopen. */
 struct grant {
     int root;         /* stays open to the end: closing it would take a detached mount apart */

@@ -14,7 +14,6 @@
 #include "cell/wasi/filestat.h"
 #include "cell/wasi/state.h"
 
-#define N_STREAMS 3
 /* What "unlimited" means for the table, which is memory of ours. */
 #define MAX_OPEN_FILES (1U << 20)
 

@@ -1,4 +1,4 @@
-#include "run/folder.h"
+#include "base/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -60,15 +60,76 @@ int folder_open_in(int parent, const char *name, int *ret_fd, struct err *err)
     if (fd < 0 && errno == ENOENT && (mkdirat(parent, name, 0700) == 0 || errno == EEXIST))
         fd = openat(parent, name, flags);
     if (fd < 0)
-        return err_sys(err, ERR_HOST, "cannot open or make the folder '%s' in the cache", name);
+        return err_sys(err, ERR_HOST, "cannot open or make wasp's own folder '%s'", name);
     if (check_owner(fd, name, err) < 0)
         return -1;
     *ret_fd = take_fd(&fd);
     return 0;
 }
 
-/* ---- temporary files ----------------------------------------------------------------------------
- */
+/* ---- what is in it --------------------------------------------------------------------------- */
+
+static void close_dir(DIR **dir)
+{
+    if (*dir != NULL)
+        (void) closedir(*dir); /* only read from */
+}
+
+/* A list of n has room for as many as the next power of two. 0, or -1 and errno. */
+static int add_name(struct folder_names *names, struct arena *arena, const char *name)
+{
+    size_t count = names->count;
+    if ((count & (count - 1)) == 0) {
+        const char **grown = arena_array(arena, count > 0 ? 2 * count : 1, sizeof(*grown));
+        if (grown != NULL && count > 0)
+            memcpy(grown, names->items, count * sizeof(*grown));
+        names->items = grown;
+    }
+    const char *copy = names->items == NULL ? NULL : arena_strdup(arena, name);
+    if (copy == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    names->items[names->count++] = copy;
+    return 0;
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t len = strlen(name), suffix_len = strlen(suffix);
+    return len >= suffix_len && strcmp(name + len - suffix_len, suffix) == 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+int folder_list(int folder, const char *suffix, struct arena *arena, struct folder_names *ret_names)
+{
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(close_dir) DIR *dir = again < 0 ? NULL : fdopendir(again);
+    struct folder_names names = {.items = NULL};
+    if (dir == NULL)
+        return -1;
+    for (const struct dirent *entry; (errno = 0, entry = readdir(dir)) != NULL;)
+        if (has_suffix(entry->d_name, suffix) && add_name(&names, arena, entry->d_name) < 0)
+            return -1;
+    if (errno != 0)
+        return -1;
+    if (names.count > 0)
+        qsort(names.items, names.count, sizeof(*names.items), compare_names);
+    *ret_names = names;
+    return 0;
+}
+
+bool folder_sweep_one(int folder, const char *name)
+{
+    _cleanup_fd_ int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && unlinkat(folder, name, 0) == 0;
+}
+
+/* ---- temporary files ------------------------------------------------------------------------- */
 
 int temp_create(int folder, struct temp_file *ret_file)
 {
@@ -92,7 +153,7 @@ int temp_rename(struct temp_file *file, int folder, const char *name)
         temp_drop(file);
         return -1;
     }
-    (void) close(take_fd(&file->fd)); /* a cache: what the disk loses later fails its MAC */
+    (void) close(take_fd(&file->fd)); /* who cannot lose it has synced it */
     return 0;
 }
 
@@ -105,18 +166,6 @@ void temp_drop(struct temp_file *file)
     errno = number;
 }
 
-static bool sweep_one(int folder, const char *name)
-{
-    _cleanup_fd_ int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && unlinkat(folder, name, 0) == 0;
-}
-
-static void close_dir(DIR **dir)
-{
-    if (*dir != NULL)
-        (void) closedir(*dir); /* only read from */
-}
-
 int temp_sweep(int folder)
 {
     int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -124,6 +173,6 @@ int temp_sweep(int folder)
     int removed = 0;
     for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;)
         if (entry->d_name[0] != '.')
-            removed += sweep_one(folder, entry->d_name);
+            removed += folder_sweep_one(folder, entry->d_name);
     return removed;
 }

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -32,9 +33,11 @@ static bool is_host_root(void)
     if (n < 0)
         return true; /* unknown: take the stricter way, which fails loudly where it does not work */
     map[n] = '\0';
-    unsigned int inside, outside, count;
-    return sscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 && outside == 0 &&
-           count == UINT32_MAX;
+    char *at = map;
+    unsigned long inside = strtoul(at, &at, 10);
+    unsigned long outside = strtoul(at, &at, 10);
+    unsigned long count = strtoul(at, &at, 10);
+    return inside == 0 && outside == 0 && count == UINT32_MAX && *at == '\n';
 }
 
 /* An abstract socket's name is a lock that leaves nothing behind, whatever happens to us. */

@@ -46,19 +46,44 @@ static const char *find_set(const struct source *source, const char *name)
     return NULL;
 }
 
+/* True if the text goes on with this word, which is then behind us, and the blanks after it. */
+static bool take_word(const char **text, const char *word)
+{
+    size_t len = strlen(word);
+    if (strncmp(*text, word, len) != 0)
+        return false;
+    *text += len;
+    *text += strspn(*text, " \t");
+    return true;
+}
+
+static bool take_number(const char **text, unsigned long long *ret_number)
+{
+    char *end;
+    errno = 0;
+    *ret_number = strtoull(*text, &end, 0);
+    if (end == *text || errno != 0)
+        return false;
+    *text = end + strspn(end, " \t");
+    return true;
+}
+
 /* One condition; returns where the text goes on behind it, or NULL if it is none. */
 static const char *parse_condition(const char *text, struct scmp_arg_cmp *cmp)
 {
-    unsigned int arg;
-    unsigned long long mask, value;
-    int len = 0;
-    if (sscanf(text, "arg%u & %llx == %llx %n", &arg, &mask, &value, &len) == 3)
-        *cmp = SCMP_CMP64(arg, SCMP_CMP_MASKED_EQ, mask, value);
-    else if (sscanf(text, "arg%u == %llu %n", &arg, &value, &len) == 2)
-        *cmp = SCMP_CMP64(arg, SCMP_CMP_EQ, value);
-    else
+    unsigned long long arg, mask, value;
+    if (!take_word(&text, "arg") || !take_number(&text, &arg))
         return NULL;
-    return text + len;
+    bool masked = take_word(&text, "&");
+    if (masked && !take_number(&text, &mask))
+        return NULL;
+    if (!take_word(&text, "==") || !take_number(&text, &value))
+        return NULL;
+    if (masked)
+        *cmp = SCMP_CMP64((unsigned int) arg, SCMP_CMP_MASKED_EQ, mask, value);
+    else
+        *cmp = SCMP_CMP64((unsigned int) arg, SCMP_CMP_EQ, value);
+    return text;
 }
 
 /* The conditions behind a name, all of which must hold: returns how many there are. */

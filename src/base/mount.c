@@ -14,8 +14,15 @@ int mount_detach(int dir, const char *name, bool read_only, int user_namespace, 
 {
     _cleanup_fd_ int tree = (int) syscall(
         SYS_open_tree, dir, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-    if (tree < 0)
-        return err_sys(err, ERR_WALL, "cannot make a detached mount of '%s'", name);
+    if (tree < 0) {
+        bool forbidden = errno == EPERM;
+        (void) err_sys(err, ERR_WALL, "cannot make a detached mount of '%s'", name);
+        if (forbidden)
+            return err_hint(err, "mounts are forbidden to root here, as in a container without "
+                                 "CAP_SYS_ADMIN: run wasp as an ordinary user, or ask for the "
+                                 "weaker rung by name: --isolation landlock");
+        return -1;
+    }
 
     struct mount_attr attr = {
         .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,

@@ -16,7 +16,8 @@ static int refuse(struct err *err)
                              "container; there, ask for the weaker rung by name: --isolation "
                              "landlock");
     if (full)
-        return err_hint(err, "raise the sysctls user.max_*_namespaces");
+        return err_hint(err, "raise the sysctls user.max_*_namespaces; where that is not yours to "
+                             "do, ask for the weaker rung by name: --isolation landlock");
     return err_hint(err, "wasp needs mount, ipc, uts, net and cgroup namespaces of the kernel");
 }
 

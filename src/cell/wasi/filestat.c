@@ -48,7 +48,7 @@ uint32_t filestat_of_fd(struct wasi *wasi, const uint64_t *args, struct stat *re
 
     if (failed)
         return failed;
-    return fstat(entry->host, ret_stat) < 0 ? wasi_errno_of(errno) : WASI_SUCCESS;
+    return filestat_host(entry->host, ret_stat) < 0 ? wasi_errno_of(errno) : WASI_SUCCESS;
 }
 
 static uint32_t stat_walked(struct wasi *wasi, const struct path *path, int flags,
@@ -59,7 +59,7 @@ static uint32_t stat_walked(struct wasi *wasi, const struct path *path, int flag
 
     if (failed)
         return failed;
-    return fstat(fd, ret_stat) < 0 ? wasi_errno_of(errno) : WASI_SUCCESS;
+    return filestat_host(fd, ret_stat) < 0 ? wasi_errno_of(errno) : WASI_SUCCESS;
 }
 
 uint32_t filestat_of_path(struct wasi *wasi, const struct wasi_memory *memory, const uint64_t *args,

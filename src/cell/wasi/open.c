@@ -122,7 +122,7 @@ static uint32_t check_type(struct wasi *wasi, const struct path *path, int fd,
 {
     struct stat st;
 
-    if (fstat(fd, &st) < 0)
+    if (filestat_host(fd, &st) < 0)
         return wasi_errno_of(errno);
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
         wasi_deny(wasi, path->need->action, path->dir, path->text, RULE_SPECIAL);

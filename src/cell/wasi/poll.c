@@ -11,6 +11,7 @@
 #include "cell/wasi/calls.h"
 #include "cell/wasi/clock.h"
 #include "cell/wasi/errno.h"
+#include "cell/wasi/filestat.h"
 #include "cell/wasi/wait.h"
 
 /* As many as there can be descriptors by default, four times; a million would be an attack. */
@@ -100,7 +101,7 @@ static uint64_t bytes_left(const struct fd_entry *entry)
     struct stat st;
     off_t at = lseek(entry->host, 0, SEEK_CUR);
 
-    if (at < 0 || fstat(entry->host, &st) < 0 || st.st_size <= at)
+    if (at < 0 || filestat_host(entry->host, &st) < 0 || st.st_size <= at)
         return 0;
     return (uint64_t) (st.st_size - at);
 }

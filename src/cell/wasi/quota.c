@@ -6,6 +6,7 @@
 
 #include "cell/wasi/abi.h"
 #include "cell/wasi/errno.h"
+#include "cell/wasi/filestat.h"
 
 /* What the least thing takes on the usual file systems, and how many names are free. */
 #define BLOCK_BYTES 4096ULL
@@ -32,7 +33,7 @@ static uint32_t find_offset(const struct fd_entry *entry, const uint64_t *given,
     if (!appends)
         at = given != NULL ? (off_t) *given : lseek(entry->host, 0, SEEK_CUR);
     bool must_ask = appends || (uint64_t) at != entry->next_write;
-    if (at < 0 || (must_ask && fstat(entry->host, &st) < 0))
+    if (at < 0 || (must_ask && filestat_host(entry->host, &st) < 0))
         return wasi_errno_of(errno);
     ret_write->at = (uint64_t) (appends ? st.st_size : at);
     ret_write->in_order = ret_write->at == entry->next_write;
@@ -74,7 +75,7 @@ static uint64_t cost_of(const struct fd_entry *entry, const struct quota_write *
     uint64_t touched = (last - first + 1) * BLOCK_BYTES;
     struct stat st;
 
-    if (write->in_order || fstat(entry->host, &st) < 0 ||
+    if (write->in_order || filestat_host(entry->host, &st) < 0 ||
         disk_of(&st) <= write->disk_before + moved)
         return moved;
     uint64_t grown = disk_of(&st) - write->disk_before;

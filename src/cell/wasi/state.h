@@ -12,6 +12,8 @@
 /* Standard streams: the host's descriptors from 0 on. Nothing else ever makes a guest wait. */
 #define N_STREAMS 3
 
+#define N_CLOCKS 4
+
 /* A granted directory, one for each preopen. */
 struct grant {
     int root;         /* stays open to the end: closing it would take a detached mount apart */
@@ -31,6 +33,7 @@ struct wasi {
     uint64_t file_bytes;
     uint64_t disk_used; /* of disk_bytes, as quota.h counts it */
     struct wasi_counters counters;
+    uint64_t clock_res_ns[N_CLOCKS]; /* read at the start, when there still is a call for it */
     bool exited;
     uint32_t exit_code;
 };

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "cell/wasi/abi.h"
+#include "cell/wasi/clock.h"
 #include "cell/wasi/errno.h"
 #include "cell/wasi/filestat.h"
 #include "cell/wasi/state.h"
@@ -155,6 +156,7 @@ int wasi_new(const struct wasi_config *config, struct wasi **ret_wasi, struct er
     wasi->disk_bytes = config->limits->value[LIMIT_DISK];
     wasi->file_bytes = config->limits->value[LIMIT_FILE];
     fds_init(&wasi->fds, most_open_files(config));
+    wasi_clock_init(wasi);
     if (add_streams(wasi, err) < 0 || add_preopens(wasi, config, err) < 0) {
         wasi->n_grants = 0; /* their descriptors stay the caller's */
         wasi_free(wasi);

@@ -43,7 +43,9 @@ static int completion(const struct call *call)
 const struct verb verb_completion = {
     .syntax = &syntax,
     .summary = "print a completion script for bash, zsh or fish",
-    .about = "Prints a script for the shell named. For bash: wasp completion bash > "
-             "~/.local/share/bash-completion/completions/wasp",
+    .about =
+        "Prints a script for the shell named. For bash, now: source <(wasp completion bash). For "
+        "good: wasp completion bash > ~/.local/share/bash-completion/completions/wasp, in a "
+        "folder that exists.",
     .main = completion,
 };

@@ -102,11 +102,9 @@ static int check_dir(const struct request *request, const struct request_dir *di
     if (check_path(dir->host, "host", err) < 0 || check_path(dir->guest, "guest", err) < 0)
         return -1;
     if (is_root(dir->host) && (dir->plain || dir->access != ACCESS_RO))
-        return err_set(
-            err, ERR_REQUEST,
-            "directory '%s' is the whole host: it needs a guest path and read-only access, "
-            "as in '/::/host:ro'",
-            dir->host);
+        return err_set(err, ERR_REQUEST,
+                       "directory '%s' is the whole host: name the directory that the guest needs",
+                       dir->host);
     if (request->n_dirs >= REQUEST_MAX_DIRS)
         return err_set(err, ERR_REQUEST, "more than %d directories", REQUEST_MAX_DIRS);
     if (check_guest(request, dir->guest, err) < 0)

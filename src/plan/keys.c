@@ -12,7 +12,8 @@ int key_refuse(struct reading *reading, const char *path, const char *format, ..
     va_start(args, format);
     (void) vsnprintf(why, sizeof(why), format, args); /* the message would cut it too */
     va_end(args);
-    return err_set(reading->err, ERR_REQUEST, "%s: %s", path, why);
+    (void) err_set(reading->err, ERR_REQUEST, "%s: %s", path, why); /* always -1 */
+    return reading->shapes ? err_hint(reading->err, "see %s", reading->shapes) : -1;
 }
 
 int key_judged(struct reading *reading, const char *path, int rc)

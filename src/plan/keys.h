@@ -20,6 +20,7 @@ struct reading {
     const char *base_dir;          /* relative paths count from it; may be NULL */
     unsigned kind;                 /* one bit: what kind of document it is */
     const char *const *kind_names; /* by bit number, as many as key.kinds has bits */
+    const char *shapes;            /* where the keys are described, for a hint; may be NULL */
 };
 
 /*

@@ -273,7 +273,8 @@ static int set_limit(struct reading *reading, const char *path, const struct jso
     if (json_kind(value) == JSON_KIND_STRING && strcmp(json_value_string(value), "unlimited") == 0)
         return limits_set_unlimited(limits, limit, path, reading->err);
     if (json_kind(value) != JSON_KIND_INT)
-        return key_refuse(reading, path, "must be an integer or \"unlimited\"");
+        return key_refuse(reading, path, "must be an integer%s",
+                          limit_rows[limit].may_be_unlimited ? " or \"unlimited\"" : "");
     return limits_set_number(limits, limit, json_value_int(value), reading->err);
 }
 
@@ -434,8 +435,11 @@ static int read_document(struct reading *reading, const struct json_value *docum
 int manifest_parse(const char *text, size_t len, const char *base_dir, struct arena *arena,
                    struct manifest *ret_manifest, struct err *err)
 {
-    struct reading reading = {
-        .arena = arena, .err = err, .base_dir = base_dir, .kind_names = kind_names};
+    struct reading reading = {.arena = arena,
+                              .err = err,
+                              .base_dir = base_dir,
+                              .kind_names = kind_names,
+                              .shapes = "'wasp schema request'"};
     struct manifest manifest = {0};
     struct json_value *document;
 

@@ -105,6 +105,9 @@ static int open_file(const char *where, struct sink *sink, struct err *err)
 int sink_open(struct sink *sink, const char *where, struct err *err)
 {
     *sink = (struct sink){.fd = -1};
+    if (strcmp(where, "-") == 0)
+        return err_set(err, ERR_USAGE,
+                       "--events '-': standard output is for the result, write a FILE or fd:N");
     int rc = strncmp(where, "fd:", 3) == 0 ? open_descriptor(where, sink, err)
                                            : open_file(where, sink, err);
     if (rc < 0 || sink->fd < 0)

@@ -78,7 +78,7 @@ static int open_folders(const struct places *places, struct cache *cache, struct
     struct statvfs fs;
     if (places->cache_dir == NULL || places->state_dir == NULL)
         return err_set(err, ERR_HOST,
-                       "no HOME, no XDG_CACHE_HOME and XDG_STATE_HOME: nowhere to keep code");
+                       "nowhere to keep code: set HOME, or WASP_CACHE_DIR and WASP_STATE_DIR");
     if (folder_open(places->state_dir, &state, err) < 0 || read_key(state, cache->key, err) < 0 ||
         folder_open(places->cache_dir, &root, err) < 0 ||
         folder_open_in(root, "code", &code, err) < 0 ||

@@ -11,15 +11,27 @@
 #include "run/identity.h"
 #include "run/own.h"
 
+static int refuse(const char *host, struct err *err)
+{
+    int number = errno;
+    (void) err_sys(err, ERR_REQUEST, "cannot grant the directory '%s'", host);
+    if (number == ENOENT && strchr(host, ':') != NULL)
+        return err_hint(err,
+                        "another name or access for the guest is written HOST::GUEST[:ro|:rw]");
+    if (number == ENOENT)
+        return err_hint(err, "create it first");
+    if (number == ENOTDIR)
+        return err_hint(err, "grant the directory that holds it");
+    return err_hint(err, "grant a directory that you can open");
+}
+
 static int open_dir(const struct request_dir *dir, int *ret_fd, struct stat *ret_stat,
                     struct err *err)
 {
     /* the owner's own symlink at the root of a grant is followed, this once */
     _cleanup_fd_ int fd = open(dir->host, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, ret_stat) < 0) {
-        bool absent = errno == ENOENT;
-        (void) err_sys(err, ERR_REQUEST, "cannot grant the directory '%s'", dir->host);
-        return err_hint(err, absent ? "create it first" : "grant a directory that you can open");
+        return refuse(dir->host, err);
     }
     *ret_fd = take_fd(&fd);
     return 0;

@@ -11,8 +11,11 @@ static int open_file(const char *path, struct module *ret_module, struct err *er
 {
     /* a FIFO or a device must not keep us waiting */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return err_set(err, ERR_NOT_FOUND, "failed to read input file");
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+        (void) err_set(err, ERR_NOT_FOUND, "failed to read input file");
+        return err_hint(err, "there is no such file; a relative path counts from the working "
+                             "folder, in a manifest from the manifest's");
+    }
     if (fd < 0)
         return err_sys(err, ERR_UNREADABLE, "failed to read input file");
     ret_module->file = fd;

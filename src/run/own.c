@@ -68,7 +68,7 @@ static int refuse(const char *name, const char *verb, const struct own_folder *f
 {
     (void) err_set(err, ERR_DENIED, "the grant '%s' %s wasp's own %s folder '%s'", name, verb,
                    folder->what, folder->path);
-    return err_hint(err, "grant a narrower directory, one that holds the guest's files only");
+    return err_hint(err, "grant a directory elsewhere, one that holds the guest's files only");
 }
 
 /* What cannot be judged is not granted. */
@@ -79,7 +79,8 @@ static int judge(int verdict, const char *verb, const char *name, const struct o
         return 0;
     if (verdict > 0)
         return refuse(name, verb, folder, err);
-    return err_sys(err, ERR_REQUEST, "cannot look at what is above the directory '%s'", name);
+    (void) err_sys(err, ERR_REQUEST, "cannot look at what is above the directory '%s'", name);
+    return err_hint(err, "grant a directory that you can enter");
 }
 
 int own_refuse(const struct own *own, int dir, const struct stat *st, const char *name,

@@ -22,9 +22,11 @@ fail() {
     exit 1
 }
 
+synopsis="usage: install.sh [--prefix DIR] \
+[--archive FILE [--sha256 HEX] | --git URL [--ref NAME] | --uninstall]"
+
 usage() {
-    echo "install: $*; usage: install.sh [--prefix DIR]" \
-        "[--archive FILE [--sha256 HEX] | --git URL [--ref NAME] | --uninstall]" >&2
+    echo "install: $*; $synopsis" >&2
     exit 2
 }
 
@@ -243,6 +245,10 @@ parse() { # ARGUMENT…
             choose uninstall
             shift
             continue
+            ;;
+        --help)
+            echo "$synopsis"
+            exit 0
             ;;
         *) usage "what is '$1'?" ;;
         esac

@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import subprocess
+import tempfile
 import sys
 
 from jsonschema import Draft202012Validator
@@ -97,6 +98,10 @@ def main():
            f"'wasp run {' '.join(words).encode(errors='backslashreplace').decode()}' answers with one envelope")
     plan = lines(wasp, "run", "m.wasm", "--dry-run", "--env", "A=b", "--allow-dir", "ws", "--stdin", "-")
     ok(len(plan) == 1 and not problems(schemas["plan"], plan[0]), "--dry-run answers with one plan")
+    for verb in ("gc", "version"):
+        with tempfile.TemporaryDirectory() as home:  # gc is for that one's folders, not for ours
+            values = lines("env", "-i", f"HOME={home}", wasp, verb, "--json")
+        ok(len(values) == 1 and not problems(schemas[verb], values[0]), f"'{verb} --json' prints what {verb}.json says")
     asked = schemas["request"]["$defs"]["limits"]["properties"].keys()
     ok(plan[0]["limits"].keys() | {"processes"} == asked, "request.json knows every limit")
     help_text = subprocess.run([wasp, "help", "run"], stdout=subprocess.PIPE, check=False).stdout.decode()

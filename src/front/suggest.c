@@ -1,5 +1,6 @@
 #include "front/suggest.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -44,9 +45,17 @@ void suggestion_init(struct suggestion *suggestion, const char *typed)
     *suggestion = (struct suggestion){.typed = typed, .distance = FARTHEST + 1};
 }
 
+/* "--dir" for "--allow-dir", "--mem" for "--memory": a part of the word, remembered right. */
+static bool is_part(const char *typed, const char *word)
+{
+    const char *stem = typed + strspn(typed, "-");
+
+    return strlen(stem) >= 3 && strstr(word, stem) != NULL;
+}
+
 void suggestion_offer(struct suggestion *suggestion, const char *word)
 {
-    size_t d = distance(suggestion->typed, word);
+    size_t d = is_part(suggestion->typed, word) ? 1 : distance(suggestion->typed, word);
 
     /* Half of a short word replaced is another word. */
     if (d < suggestion->distance && 2 * d < strlen(word)) {

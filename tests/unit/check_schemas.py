@@ -7,8 +7,8 @@ import json
 import pathlib
 import re
 import subprocess
-import tempfile
 import sys
+import tempfile
 
 from jsonschema import Draft202012Validator
 

@@ -27,6 +27,5 @@ static inline int take_fd(int *fd)
 #define _cleanup_(f) __attribute__((cleanup(f)))
 #define _cleanup_fd_ _cleanup_(cleanup_fd)
 #define _cleanup_free_ _cleanup_(cleanup_free)
-#define _must_check_ __attribute__((warn_unused_result))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -73,12 +73,9 @@ static int follow_own_symlink(const struct stage *stage)
 
 static int link_from_outside(const struct stage *stage)
 {
-    /*
-     * from /proc: the same file system is not needed to be refused for the right reason where paths
-     * exist
-     */
     (void) unlinkat(stage->writable, "evil-hard", 0);
-    if (linkat(stage->writable, UP "/tmp/wasp-evil-target", stage->writable, "evil-hard", 0) < 0)
+    /* beside the grant, so on the same file system: only a wall can refuse it */
+    if (linkat(stage->writable, "../evil-target", stage->writable, "evil-hard", 0) < 0)
         return -1;
     return unlinkat(stage->writable, "evil-hard", 0);
 }
@@ -163,8 +160,7 @@ static int stat_host_file(const struct stage *stage)
 
 static int touch_host_file(const struct stage *stage)
 {
-    (void) stage;
-    return utimensat(AT_FDCWD, "/tmp/wasp-evil-target", NULL, 0);
+    return utimensat(stage->writable, "../evil-target", NULL, 0);
 }
 
 /* ---- the network and other processes --------------------------------------------------------- */

@@ -26,8 +26,7 @@ class Stage:
     def __enter__(self):
         self.writable, self.readable = new_dir("writable"), new_dir("readable")
         write_file(self.readable, "file", data="kept\n")
-        self.target = "/tmp/wasp-evil-target"
-        write_file(self.target, data="target\n")
+        self.target = write_file(os.path.dirname(self.writable), "evil-target", data="target\n")
         self.code = write_file(new_dir("code"), "code", data="code")
         self.server = socket.create_server(("127.0.0.1", 0))
         self.victim = subprocess.Popen(["sleep", "600"])
@@ -141,6 +140,25 @@ def _():
         worked = done(parse(stage.walled(isolation="landlock", without=WALLS["Landlock"]).stdout))
         check_in("read-secret", worked)
         check_in("write-read-only", worked)
+
+
+BEFORE_NAMESPACES = WALLS["seccomp"] | WALLS["Landlock"]
+
+
+@test("without seccomp and Landlock the net namespace alone keeps the host's loopback away, and without it nothing does")
+def _():
+    with Stage() as stage:
+        check("connect-to-host" not in done(parse(stage.walled(without=BEFORE_NAMESPACES).stdout)), "the host was reached")
+        bare = stage.walled(without=BEFORE_NAMESPACES | WALLS["the net namespace"])
+        check_in("connect-to-host", done(parse(bare.stdout)), "what worked")
+
+
+@test("without seccomp and Landlock the pid namespace alone hides host processes, and without it nothing does", only="user")
+def _():  # root's cell has a uid of its own, which may not signal the victim anyway
+    with Stage() as stage:
+        check("signal-host-process" not in done(parse(stage.walled(without=BEFORE_NAMESPACES).stdout)), "a host process was seen")
+        bare = stage.walled(without=BEFORE_NAMESPACES | WALLS["the pid namespace"])
+        check_in("signal-host-process", done(parse(bare.stdout)), "what worked")
 
 
 @test("a wall that was left out is not listed as enforced")

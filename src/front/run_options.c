@@ -92,7 +92,7 @@ static const struct option request_rows[] = {
      "all walls (default), or fewer, for places where namespaces are forbidden; WASP_ISOLATION "
      "sets it too",
      .kind = OPTION_TAKE, .take = take_isolation, .choices = isolation_choices},
-    {"--hardened", NULL, "interpret the module: slower, and no executable page exists",
+    {"--hardened", NULL, "interpret the module: slower, and none of it becomes executable",
      .kind = OPTION_FLAG, .at = AT(request.pulley)},
     {"--dry-run", NULL, "show what would be run, as JSON, and run nothing", .kind = OPTION_FLAG,
      .at = AT(dry_run)},

@@ -286,6 +286,33 @@ def _():
     check_equal(run("hello")["timings_us"], None)
 
 
+def executable_files(*options):
+    """What the runner of a spinning guest has mapped executable, by file; the kernel's own pages left out."""
+    process = start("run", guest("spin"), "--timeout", "60s", "--quiet", *options)
+    try:
+        wait_until(lambda: descendants(process.pid), "the cell to start")
+        (pid,) = descendants(process.pid)
+        wait_until(lambda: cpu_ticks(pid) > 5, "the guest to spin")
+        maps = read_file(f"/proc/{pid}/maps").decode()
+    finally:
+        process.terminate()
+        finish(process)
+    rows = [line.split() for line in maps.splitlines()]
+    return {row[5].rpartition("/")[2].rpartition(".")[2] for row in rows if "x" in row[1] and len(row) > 5 and row[5][0] == "/"}
+
+
+def cpu_ticks(pid):
+    return int(read_file(f"/proc/{pid}/stat").decode().rpartition(")")[2].split()[11])
+
+
+@test("with --hardened no page but the runner's own program is executable; without, the module's code is", only="root")
+def _():  # the runner is not dumpable, so only root sees its maps
+    run("spin", "--timeout", "100ms")  # both are compiled before, so that their code comes from a file
+    run("spin", "--timeout", "100ms", "--hardened")
+    check_equal(executable_files("--hardened"), {"wasp-cell-wasm"}, "executable")
+    check_equal(executable_files(), {"wasp-cell-wasm", "cwasm"}, "executable")
+
+
 @test("--hardened runs the same module to the same end")
 def _():
     done = run("dump", "--hardened", "--env", "A=1", args=["x"])

@@ -104,7 +104,7 @@ int cell_set_limits(struct cell *cell, struct err *err)
             0 ||
         set_limit(
             RLIMIT_NOFILE, "open files",
-            add_capped(limit[LIMIT_OPEN_FILES], RUNNER_FILES + CELL_FD_GRANTS + plan->n_grants),
+            add_capped(limit[LIMIT_OPEN_FILES], RUNNER_FILES + CELL_FD_CODE + 1 + plan->n_grants),
             err) < 0)
         return -1;
     cell->walls |= WALL_RLIMITS;

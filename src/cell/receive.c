@@ -63,10 +63,11 @@ int cell_receive_plan(struct cell *cell, struct err *err)
     const struct plan *plan = &cell->plan;
     /* as an ordinary user the cell opens the grants itself, later */
     size_t passed = plan->identity == IDENTITY_USER ? 0 : plan->n_grants;
+    int first = cell_first_grant(plan->job);
     if (plan->isolation != cell->isolation || plan->n_grants > CELL_MAX_GRANTS ||
-        count != CELL_FD_GRANTS - 1 + passed)
+        count != (size_t) first - 1 + passed)
         return err_set(err, ERR_BACKEND, "the plan does not fit the cell");
     for (size_t i = 0; i < CELL_MAX_GRANTS; i++)
-        cell->grants[i] = i < passed ? CELL_FD_GRANTS + (int) i : -1;
+        cell->grants[i] = i < passed ? first + (int) i : -1;
     return 0;
 }

@@ -27,11 +27,30 @@ static void option_of_limit(const struct option *row, enum limit limit, struct o
     *ret_option = (struct option){
         .name = from->option,
         .metavar = limit_metavars[from->unit],
-        .help = from->help,
+        .help = from->of[row->backend].help,
         .kind = OPTION_LIMIT,
         .at = row->at,
         .limit = limit,
     };
+}
+
+/* The limits that the row's backend has: how many, and which one has that number. */
+static size_t count_limits(const struct option *row)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        count += limit_exists((enum limit) i, row->backend);
+    return count;
+}
+
+static enum limit nth_limit(const struct option *row, size_t index)
+{
+    size_t i = 0;
+
+    for (;; i++)
+        if (limit_exists((enum limit) i, row->backend) && index-- == 0)
+            return (enum limit) i;
 }
 
 /* As syntax_option, in one table; if it is not in there, *index is what is left to go. */
@@ -39,13 +58,13 @@ static bool table_option(const struct option_table *table, size_t *index, struct
 {
     for (size_t i = 0; i < table->n_options; i++) {
         const struct option *row = &table->options[i];
-        size_t stands_for = row->kind == OPTION_LIMITS ? LIMIT_COUNT : 1;
+        size_t stands_for = row->kind == OPTION_LIMITS ? count_limits(row) : 1;
         if (*index >= stands_for) {
             *index -= stands_for;
             continue;
         }
         if (row->kind == OPTION_LIMITS)
-            option_of_limit(row, (enum limit) * index, ret_option);
+            option_of_limit(row, nth_limit(row, *index), ret_option);
         else
             *ret_option = *row;
         return true;

@@ -19,7 +19,7 @@ enum option_kind {
     OPTION_FLAG,   /* sets a bool */
     OPTION_TEXT,   /* fills a `const char *` with its value as it is */
     OPTION_TAKE,   /* hands its value to `take` */
-    OPTION_LIMITS, /* a row that stands for one option for each row of limit_rows */
+    OPTION_LIMITS, /* a row that stands for one option for each limit of a backend */
     OPTION_LIMIT,  /* one of those; made by syntax_option, never written in a table */
 };
 
@@ -40,7 +40,8 @@ struct option {
     enum values values;
     bool repeatable;
     bool required;
-    enum limit limit; /* OPTION_LIMIT */
+    enum backend backend; /* OPTION_LIMITS */
+    enum limit limit;     /* OPTION_LIMIT */
 };
 
 /* A word that is no option. It fills a `const char *` of the target. */

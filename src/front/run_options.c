@@ -10,7 +10,7 @@ static const char *const isolation_choices[] = {"full", "landlock", NULL};
 void run_options_init(struct run_options *options)
 {
     *options = (struct run_options){0};
-    request_init(&options->request);
+    request_init(&options->request, BACKEND_WASM);
 }
 
 static int take_dir(void *target, struct arena *arena, const char *word, struct err *err)
@@ -24,7 +24,7 @@ static int take_env(void *target, struct arena *arena, const char *word, struct 
 {
     struct run_options *options = target;
 
-    return request_add_env(&options->request, arena, word, err);
+    return request_add_env(&options->request, arena, word, false, err);
 }
 
 static int take_arg(void *target, struct arena *arena, const char *word, struct err *err)

@@ -11,14 +11,18 @@
 #include "base/err.h"
 #include "base/units.h"
 
+/* Who does the work. */
+enum backend { BACKEND_WASM, BACKEND_NATIVE, BACKENDS };
+
 enum limit {
-    LIMIT_WALL,   /* ns; --timeout, timeout_ms */
-    LIMIT_CPU,    /* ns; --cpu, cpu_ms */
-    LIMIT_MEMORY, /* bytes; --memory, memory_bytes */
-    LIMIT_FUEL,   /* units of Wasmtime's fuel; --fuel, fuel; unlimited = compiled without fuel */
-    LIMIT_OUTPUT, /* bytes of each stream; --output, output_bytes */
-    LIMIT_DISK,   /* bytes written; --disk, disk_bytes */
-    LIMIT_FILE,   /* bytes of one file; --file-size, file_bytes */
+    LIMIT_WALL,      /* ns; --timeout, timeout_ms */
+    LIMIT_CPU,       /* ns, of all its processes; --cpu, cpu_ms */
+    LIMIT_MEMORY,    /* bytes; --memory, memory_bytes */
+    LIMIT_FUEL,      /* units of Wasmtime's fuel; --fuel, fuel; unlimited = compiled without fuel */
+    LIMIT_OUTPUT,    /* bytes of each stream; --output, output_bytes */
+    LIMIT_DISK,      /* bytes written; native: of scratch and overlay; --disk, disk_bytes */
+    LIMIT_FILE,      /* bytes of one file; --file-size, file_bytes */
+    LIMIT_PROCESSES, /* and threads; --processes, processes */
     LIMIT_OPEN_FILES, /* --open-files, open_files */
     LIMIT_STACK,      /* bytes of guest stack; --stack, stack_bytes */
     LIMIT_TABLE,      /* elements of a table; --table, table_elements */
@@ -28,25 +32,34 @@ enum limit {
 
 enum limit_unit { UNIT_DURATION, UNIT_SIZE, UNIT_COUNT };
 
-struct limit_row {
-    const char *name;   /* in limits_hit and messages: "memory" */
-    const char *option; /* "--memory" */
-    const char *key;    /* "memory_bytes" */
-    enum limit_unit unit;
-    uint64_t wasm_default;
+/* What a limit is for one backend. All zero: that backend does not have it. */
+struct limit_range {
+    uint64_t standard;     /* unless said otherwise */
     uint64_t max;          /* a larger number is refused; UNITS_UNLIMITED if there is none */
     bool may_be_unlimited; /* "unlimited" is taken */
     const char *help;      /* one line for the option's help, its default included */
 };
 
+struct limit_row {
+    const char *name;   /* in limits_hit and messages: "memory" */
+    const char *option; /* "--memory" */
+    const char *key;    /* "memory_bytes" */
+    enum limit_unit unit;
+    struct limit_range of[BACKENDS];
+};
+
 extern const struct limit_row limit_rows[LIMIT_COUNT];
 
 struct limits {
+    enum backend backend;        /* whose ranges hold */
     uint64_t value[LIMIT_COUNT]; /* UNITS_UNLIMITED where there is none */
+    bool given[LIMIT_COUNT];     /* the caller named it */
 };
 
-/* Fills in the defaults of a wasm run. */
-void limits_init_wasm(struct limits *limits);
+/* True if that backend has such a limit. */
+bool limit_exists(enum limit limit, enum backend backend);
+/* Fills in the defaults; what the backend does not have is unlimited. */
+void limits_init(struct limits *limits, enum backend backend);
 /* Sets one limit from the text of its option. */
 int limits_set_text(struct limits *limits, enum limit limit, const char *text, struct err *err);
 /* Sets one limit from a manifest's integer (milliseconds for durations); messages name its key. */

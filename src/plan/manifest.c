@@ -104,7 +104,7 @@ static int read_variable(struct reading *reading, const char *path, const char *
     char *assignment = arena_printf(reading->arena, "%s=%s", name, json_value_string(value));
     if (!assignment)
         return err_no_memory(reading->err);
-    int rc = request_add_env(&manifest->request, reading->arena, assignment, reading->err);
+    int rc = request_add_env(&manifest->request, reading->arena, assignment, false, reading->err);
     return key_judged(reading, path, rc);
 }
 
@@ -256,25 +256,15 @@ static int read_stdin(struct reading *reading, const char *path, const struct js
 
 /* ---- how it runs ----------------------------------------------------------------------------- */
 
-/* A guest of wasm is one process, whatever is asked. */
-static int check_processes(struct reading *reading, const char *path,
-                           const struct json_value *value)
-{
-    if (key_check_type(reading, path, value, JSON_KIND_INT) < 0)
-        return -1;
-    if (json_value_int(value) != 1)
-        return key_refuse(reading, path, "a wasm guest is one process: write 1, or leave it out");
-    return 0;
-}
-
 static int set_limit(struct reading *reading, const char *path, const struct json_value *value,
                      struct limits *limits, enum limit limit)
 {
     if (json_kind(value) == JSON_KIND_STRING && strcmp(json_value_string(value), "unlimited") == 0)
         return limits_set_unlimited(limits, limit, path, reading->err);
     if (json_kind(value) != JSON_KIND_INT)
-        return key_refuse(reading, path, "must be an integer%s",
-                          limit_rows[limit].may_be_unlimited ? " or \"unlimited\"" : "");
+        return key_refuse(
+            reading, path, "must be an integer%s",
+            limit_rows[limit].of[limits->backend].may_be_unlimited ? " or \"unlimited\"" : "");
     return limits_set_number(limits, limit, json_value_int(value), reading->err);
 }
 
@@ -287,8 +277,6 @@ static int read_limit(struct reading *reading, const char *path, const char *nam
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         if (strcmp(limit_rows[i].key, name) == 0)
             return set_limit(reading, path, value, &manifest->request.limits, (enum limit) i);
-    if (strcmp(name, "processes") == 0)
-        return check_processes(reading, path, value);
     return key_refuse(reading, path, "unknown key");
 }
 
@@ -445,7 +433,7 @@ int manifest_parse(const char *text, size_t len, const char *base_dir, struct ar
 
     if (json_parse(text, len, "manifest", &document, err) < 0)
         return -1;
-    request_init(&manifest.request);
+    request_init(&manifest.request, BACKEND_WASM);
     int rc = read_document(&reading, document, &manifest);
     json_free(document);
     if (rc == 0)

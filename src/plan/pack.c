@@ -6,12 +6,13 @@
 #include "base/cleanup.h"
 
 /*
- * The form: MAGIC, the plan's numbers, the counts of args, env and grants, then the strings of
- * args and env, then each grant as its numbers and strings. A number is 8 bytes in the machine's
+ * The form: MAGIC, the plan's numbers, the counts of args, env, grants and pins, then the strings
+ * of args and env, then each grant and each pin as its numbers and strings, then the strings of a
+ * native job. A number is 8 bytes in the machine's
  * own order: both ends are one build on one machine. A string is its length as a number, its bytes
  * and a NUL. There is one way only to pack a plan, so what was unpacked packs to the same bytes.
  */
-#define MAGIC 0x31306e616c707377ULL /* "wsplan01" */
+#define MAGIC 0x32306e616c707377ULL /* "wsplan02" */
 
 /*
  * A number in a struct, and the largest value that makes sense there. Both directions read these
@@ -30,7 +31,7 @@ struct field {
     }
 
 static const struct field plan_fields[] = {
-    FIELD(struct plan, job, JOB_COMPILE),
+    FIELD(struct plan, job, JOB_NATIVE),
     FIELD(struct plan, isolation, ISOLATION_LANDLOCK),
     FIELD(struct plan, identity, IDENTITY_CALLER),
     FIELD(struct plan, uid, UINT32_MAX),
@@ -38,19 +39,43 @@ static const struct field plan_fields[] = {
     FIELD(struct plan, deadline_ns, UINT64_MAX),
     FIELD(struct plan, use_fuel, 1),
     FIELD(struct plan, pulley, 1),
+    FIELD(struct plan, limits.backend, BACKENDS - 1),
     {offsetof(struct plan, limits.value), sizeof(uint64_t), LIMIT_COUNT, UINT64_MAX},
+    {offsetof(struct plan, limits.given), sizeof(bool), LIMIT_COUNT, 1},
+    FIELD(struct plan, native.rootfs_dev, UINT64_MAX),
+    FIELD(struct plan, native.rootfs_ino, UINT64_MAX),
+    FIELD(struct plan, native.network, NETWORK_LOOPBACK),
+    FIELD(struct plan, native.proc, PROC_NONE),
+    FIELD(struct plan, native.tty, 1),
+    FIELD(struct plan, native.in_cgroup, 1),
 };
 
 static const struct field grant_fields[] = {
     FIELD(struct plan_grant, also_dot, 1),
-    FIELD(struct plan_grant, access, ACCESS_RW),
+    FIELD(struct plan_grant, access, ACCESS_OVERLAY),
     FIELD(struct plan_grant, dev, UINT64_MAX),
     FIELD(struct plan_grant, ino, UINT64_MAX),
 };
 
+static const struct field pin_fields[] = {
+    FIELD(struct plan_pin, grant, REQUEST_MAX_DIRS - 1),
+    FIELD(struct plan_pin, kind, PIN_MASK),
+};
+
+/* The strings of a native job. */
+static const size_t native_strings[] = {
+    offsetof(struct plan, native.program), offsetof(struct plan, native.cwd),
+    offsetof(struct plan, native.source),  offsetof(struct plan, native.source_name),
+    offsetof(struct plan, native.rootfs),
+};
+
 /* Counted by hand, so that whoever adds a member is sent here. */
-_Static_assert(sizeof(struct plan) == 88 + 8 * LIMIT_COUNT, "a new member of a plan needs a row");
+_Static_assert(sizeof(struct plan) == 176 + sizeof(struct limits),
+               "a new member of a plan needs a row");
+_Static_assert(sizeof(struct limits) == 8 + 9 * LIMIT_COUNT + 4,
+               "a new member of the limits needs a row");
 _Static_assert(sizeof(struct plan_grant) == 40, "a new member of a grant needs a row");
+_Static_assert(sizeof(struct plan_pin) == 16, "a new member of a pin needs a row");
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
@@ -102,20 +127,43 @@ static int put_strings(struct buf *into, const char *const *strings, size_t n)
     return 0;
 }
 
-static int put_plan(struct buf *into, const struct plan *plan)
+static int put_grants(struct buf *into, const struct plan *plan)
 {
-    if (put_number(into, MAGIC) < 0 ||
-        put_fields(into, plan, plan_fields, ARRAY_SIZE(plan_fields)) < 0 ||
-        put_number(into, plan->n_args) < 0 || put_number(into, plan->n_env) < 0 ||
-        put_number(into, plan->n_grants) < 0 || put_strings(into, plan->args, plan->n_args) < 0 ||
-        put_strings(into, plan->env, plan->n_env) < 0)
-        return -1;
     for (size_t i = 0; i < plan->n_grants; i++)
         if (put_fields(into, &plan->grants[i], grant_fields, ARRAY_SIZE(grant_fields)) < 0 ||
             put_string(into, plan->grants[i].host) < 0 ||
             put_string(into, plan->grants[i].guest) < 0)
             return -1;
+    for (size_t i = 0; i < plan->n_pins; i++)
+        if (put_fields(into, &plan->pins[i], pin_fields, ARRAY_SIZE(pin_fields)) < 0 ||
+            put_string(into, plan->pins[i].path) < 0)
+            return -1;
     return 0;
+}
+
+static int put_native(struct buf *into, const struct plan *plan)
+{
+    const char *text;
+
+    for (size_t i = 0; i < ARRAY_SIZE(native_strings); i++) {
+        memcpy(&text, (const char *) plan + native_strings[i], sizeof(text));
+        if (put_string(into, text) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int put_plan(struct buf *into, const struct plan *plan)
+{
+    if (put_number(into, MAGIC) < 0 ||
+        put_fields(into, plan, plan_fields, ARRAY_SIZE(plan_fields)) < 0 ||
+        put_number(into, plan->n_args) < 0 || put_number(into, plan->n_env) < 0 ||
+        put_number(into, plan->n_grants) < 0 || put_number(into, plan->n_pins) < 0)
+        return -1;
+    if (put_strings(into, plan->args, plan->n_args) < 0 ||
+        put_strings(into, plan->env, plan->n_env) < 0)
+        return -1;
+    return put_grants(into, plan) < 0 ? -1 : put_native(into, plan);
 }
 
 int plan_pack(const struct plan *plan, struct buf *into, struct err *err)
@@ -221,21 +269,47 @@ static void take_strings(struct reader *reader, const char **strings, size_t n)
     strings[n] = NULL;
 }
 
-/* The three lists lie behind one another in one allocation, which begins at plan->args. */
+/* The four lists lie behind one another in one allocation, which begins at plan->args. */
 static int make_room(struct plan *plan)
 {
     size_t n_pointers = plan->n_args + 1 + plan->n_env + 1;
-    size_t size = n_pointers * sizeof(*plan->args) + plan->n_grants * sizeof(*plan->grants);
+    size_t size = n_pointers * sizeof(*plan->args) + plan->n_grants * sizeof(*plan->grants) +
+                  plan->n_pins * sizeof(*plan->pins);
 
     plan->args = calloc(1, size);
     if (!plan->args)
         return -1;
     plan->env = plan->args + plan->n_args + 1;
     plan->grants = (struct plan_grant *) (void *) (plan->args + n_pointers);
+    plan->pins = (struct plan_pin *) (void *) (plan->grants + plan->n_grants);
     return 0;
 }
-_Static_assert(_Alignof(struct plan_grant) <= _Alignof(uint64_t) && sizeof(char *) % 8 == 0,
-               "grants may lie behind pointers");
+_Static_assert(_Alignof(struct plan_grant) <= _Alignof(uint64_t) && sizeof(char *) % 8 == 0 &&
+                   sizeof(struct plan_grant) % _Alignof(struct plan_pin) == 0,
+               "grants and pins may lie behind pointers");
+
+static void take_lists(struct reader *reader, struct plan *plan)
+{
+    take_strings(reader, plan->args, plan->n_args);
+    take_strings(reader, plan->env, plan->n_env);
+    for (struct plan_grant *grant = plan->grants; grant < plan->grants + plan->n_grants; grant++) {
+        take_fields(reader, grant, grant_fields, ARRAY_SIZE(grant_fields));
+        grant->host = take_string(reader);
+        grant->guest = take_string(reader);
+    }
+    for (struct plan_pin *pin = plan->pins; pin < plan->pins + plan->n_pins; pin++) {
+        take_fields(reader, pin, pin_fields, ARRAY_SIZE(pin_fields));
+        pin->path = take_string(reader);
+    }
+}
+
+static void take_native(struct reader *reader, struct plan *plan)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(native_strings); i++) {
+        const char *text = take_string(reader);
+        memcpy((char *) plan + native_strings[i], &text, sizeof(text));
+    }
+}
 
 int plan_unpack(const void *bytes, size_t len, struct plan *ret_plan, struct err *err)
 {
@@ -248,18 +322,14 @@ int plan_unpack(const void *bytes, size_t len, struct plan *ret_plan, struct err
     plan.n_args = take_count(&reader, sizeof(uint64_t) + 1);
     plan.n_env = take_count(&reader, sizeof(uint64_t) + 1);
     plan.n_grants = take_count(&reader, sizeof(uint64_t) * (ARRAY_SIZE(grant_fields) + 2) + 2);
+    plan.n_pins = take_count(&reader, sizeof(uint64_t) * (ARRAY_SIZE(pin_fields) + 1) + 1);
     if (reader.failed)
         return err_set(err, ERR_BACKEND, "the plan is damaged");
     if (make_room(&plan) < 0)
         return err_no_memory(err);
 
-    take_strings(&reader, plan.args, plan.n_args);
-    take_strings(&reader, plan.env, plan.n_env);
-    for (struct plan_grant *grant = plan.grants; grant < plan.grants + plan.n_grants; grant++) {
-        take_fields(&reader, grant, grant_fields, ARRAY_SIZE(grant_fields));
-        grant->host = take_string(&reader);
-        grant->guest = take_string(&reader);
-    }
+    take_lists(&reader, &plan);
+    take_native(&reader, &plan);
     if (reader.failed || reader.left > 0) {
         free(plan.args);
         return err_set(err, ERR_BACKEND, "the plan is damaged");

@@ -11,7 +11,7 @@
 #include "plan/limits.h"
 #include "plan/request.h"
 
-enum plan_job { JOB_WASM, JOB_COMPILE };
+enum plan_job { JOB_WASM, JOB_COMPILE, JOB_NATIVE };
 
 /* Whose rights the cell has. */
 enum identity {
@@ -28,12 +28,17 @@ enum cell_fd {
     CELL_FD_STDIN = 0,
     CELL_FD_STDOUT = 1, /* guest's stream; for JOB_COMPILE where the code goes */
     CELL_FD_STDERR = 2,
-    CELL_FD_TELL = 3,   /* SOCK_SEQPACKET to the parent */
-    CELL_FD_PLAN = 4,   /* sealed memfd */
-    CELL_FD_CODE = 5,   /* JOB_WASM: the .cwasm; JOB_COMPILE: the module in a sealed memfd */
-    CELL_FD_GRANTS = 6, /* and on, in the plan's order */
+    CELL_FD_TELL = 3, /* SOCK_SEQPACKET to the parent */
+    CELL_FD_PLAN = 4, /* sealed memfd */
+    CELL_FD_CODE = 5, /* JOB_WASM: the .cwasm; JOB_COMPILE: the module in a sealed memfd */
 };
-#define CELL_MAX_FDS (CELL_FD_GRANTS + REQUEST_MAX_DIRS)
+#define CELL_MAX_FDS (CELL_FD_CODE + 1 + 1 + REQUEST_MAX_DIRS)
+
+/* Behind them the root file system, where there is one, and the grants in the plan's order. */
+static inline int cell_first_grant(enum plan_job job)
+{
+    return job == JOB_NATIVE ? CELL_FD_CODE : CELL_FD_CODE + 1;
+}
 
 /*
  * The cell's argv: its program, the isolation as a number, and (test build) the walls to leave out.
@@ -43,12 +48,43 @@ enum cell_arg { CELL_ARG_PROGRAM, CELL_ARG_ISOLATION, CELL_ARG_WITHOUT, CELL_ARG
 /* The uid and gid of every cell as seen from inside. */
 #define CELL_UID 1000
 
+/* What a native guest finds in its environment, and its own writable places. */
+#define CELL_HOME "/home/wasp"
+#define CELL_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+enum pin_kind {
+    PIN_READ_ONLY, /* it cannot be changed, nor taken away */
+    PIN_PLACE,     /* a directory above one: it cannot be moved away, but changed */
+    PIN_MASK,      /* a socket of the host's: nothing is found there */
+};
+
+/* A name in a grant that is held by a mount of its own. */
+struct plan_pin {
+    uint32_t grant; /* its number */
+    enum pin_kind kind;
+    const char *path; /* relative to the grant; a parent stands before what is in it */
+};
+
 struct plan_grant {
     const char *host;  /* IDENTITY_USER: the cell reopens it and compares dev and ino */
     const char *guest; /* first name */
     bool also_dot;
     enum access access;
     uint64_t dev, ino;
+};
+
+/* JOB_NATIVE: what the cell's root is made of, and what then runs in it. */
+struct plan_native {
+    const char *program; /* with a slash: a path in the view, without: looked for on CELL_PATH */
+    const char *cwd;     /* in the view */
+    const char *source;  /* text; NULL or empty: none */
+    const char *source_name; /* the file in the view that holds it */
+    const char *rootfs; /* IDENTITY_USER: reopened and compared; NULL or empty: the host's /usr */
+    uint64_t rootfs_dev, rootfs_ino;
+    enum network network;
+    enum proc_view proc;
+    bool tty;
+    bool in_cgroup; /* memory and processes are limited from outside */
 };
 
 struct plan {
@@ -66,4 +102,7 @@ struct plan {
     size_t n_env;
     struct plan_grant *grants;
     size_t n_grants;
+    struct plan_pin *pins;
+    size_t n_pins;
+    struct plan_native native;
 };

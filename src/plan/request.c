@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "plan/environment.h"
 
 /*
  * What an empty list points to, so that it ends in NULL like every other. Nothing is ever written
@@ -11,15 +12,17 @@
  */
 static const char *const no_strings[] = {NULL};
 
-void request_init(struct request *request)
+void request_init(struct request *request, enum backend backend)
 {
     *request = (struct request){
+        .backend = backend,
         .args = (const char **) no_strings,
         .env = (const char **) no_strings,
+        .unprotected = (const char **) no_strings,
         .stdin_kind = STDIN_NONE,
         .isolation = ISOLATION_FULL,
     };
-    limits_init_wasm(&request->limits);
+    limits_init(&request->limits, backend);
 }
 
 /* Counts bytes of text against the common cap. */
@@ -95,7 +98,7 @@ static bool has_env(const struct request *request, const char *name, size_t len)
 
 /* No message shows a value: it may be a secret. */
 int request_add_env(struct request *request, struct arena *arena, const char *assignment,
-                    struct err *err)
+                    bool forced, struct err *err)
 {
     size_t len = strcspn(assignment, "=");
 
@@ -107,6 +110,12 @@ int request_add_env(struct request *request, struct arena *arena, const char *as
     if (len == 0)
         return err_set(err, ERR_REQUEST,
                        "environment variable without a name: write NAME=VALUE, with a NAME");
+    if (request->backend == BACKEND_NATIVE && !forced && environment_is_hook(assignment, len)) {
+        (void) err_set(err, ERR_DENIED,
+                       "environment variable '%.*s' makes a loader or an interpreter run code",
+                       (int) (len < 256 ? len : 256), assignment);
+        return err_hint(err, "if that is what you want, give it with --env-force");
+    }
     if (has_env(request, assignment, len))
         return err_set(err, ERR_REQUEST, "environment variable '%.*s' is given twice: keep one",
                        (int) (len < 256 ? len : 256), assignment);

@@ -14,9 +14,19 @@
 /* A larger module is refused: nothing that people build comes near, and it bounds the compiler. */
 #define MODULE_MAX_BYTES (256ULL << 20)
 
-enum access { ACCESS_RO, ACCESS_RW };
+/* ACCESS_OVERLAY: the guest changes a copy; what becomes of it is decided afterwards. */
+enum access { ACCESS_RO, ACCESS_RW, ACCESS_OVERLAY };
 
 enum isolation { ISOLATION_FULL, ISOLATION_LANDLOCK };
+
+/* What a native guest may connect to: nothing, or its own processes over a loopback of its own. */
+enum network { NETWORK_NONE, NETWORK_LOOPBACK };
+
+/* What a native guest finds at /proc: its own processes, or nothing. */
+enum proc_view { PROC_OWN, PROC_NONE };
+
+/* What becomes of the changes of overlay directories when the guest exits with 0. */
+enum apply { APPLY_NEVER, APPLY_ASK, APPLY_AUTO };
 
 struct request_dir {
     const char *host;  /* as the caller wrote it, behind its base if it was relative to one */
@@ -34,13 +44,37 @@ struct request_label {
 enum stdin_kind { STDIN_NONE, STDIN_INHERIT, STDIN_FILE, STDIN_BYTES };
 
 struct request {
+    enum backend backend;
+
+    /* BACKEND_WASM */
     const char *module;        /* path of the .wasm file, and its name in messages */
     const char *argv0;         /* what the guest finds there; NULL: as `module` */
     const char *module_sha256; /* pin, 64 hex digits, or NULL */
     const void *module_bytes;  /* a module that is part of the program; NULL: `module` is a file */
     size_t module_len;         /* of module_bytes */
     const struct digest *module_digest; /* their SHA-256 */
-    const char **args;                  /* after argv[0]; NULL-terminated */
+    bool no_cache;
+    bool pulley; /* --hardened: the interpreter, no executable page at all */
+
+    /* BACKEND_NATIVE */
+    const char *program; /* a name on the guest's PATH or a path in the guest's view; its argv[0] */
+    const char *cwd;     /* in the guest's view; NULL: the first plain directory, else its HOME */
+    const char *rootfs;  /* a tree of the host's in the place of its /usr; NULL: the host's */
+    const char *language; /* of `source`, as asked for; NULL where a program is run */
+    const char *source;   /* text that the guest finds in a file of its own; NULL: none */
+    size_t source_len;
+    const char *source_name; /* where: "/code/main.py" */
+    enum network network;
+    enum proc_view proc;
+    bool tty; /* a terminal of its own instead of pipes */
+    enum apply apply;
+    bool diff; /* the changes as a unified diff too */
+    const char *
+        *unprotected; /* protected names that may be changed all the same; NULL-terminated */
+    size_t n_unprotected;
+
+    /* all of them */
+    const char **args; /* after argv[0]; NULL-terminated */
     size_t n_args;
     const char **env; /* "NAME=value", in the order given; NULL-terminated; names are unique */
     size_t n_env;
@@ -56,13 +90,11 @@ struct request {
     size_t stdin_len;
     enum isolation isolation;
     bool isolation_given; /* or it is the default */
-    bool no_cache;
-    bool output_kills; /* --output-kill: output past its cap ends the run with output_limit */
-    bool pulley;       /* --hardened: the interpreter, no executable page at all */
+    bool output_kills;    /* --output-kill: output past its cap ends the run with output_limit */
 };
 
-/* An empty request: nothing granted, default limits. */
-void request_init(struct request *request);
+/* An empty request: nothing granted, the backend's default limits. */
+void request_init(struct request *request, enum backend backend);
 
 /*
  * The judges below are used by every door (options, manifest). Each takes text from outside,
@@ -79,12 +111,24 @@ int request_add_arg(struct request *request, struct arena *arena, const char *ar
 /* Puts these before the ones it has. */
 int request_prepend_args(struct request *request, struct arena *arena, const char *const *args,
                          size_t n_args, struct err *err);
-/* `assignment` is "NAME=value"; NAME must not be empty, contain '=' or repeat an earlier one. */
+/*
+ * `assignment` is "NAME=value"; NAME must not be empty, contain '=' or repeat an earlier one. For a
+ * native guest, names that make a loader or an interpreter run something (environment.h) are
+ * refused unless forced.
+ */
 int request_add_env(struct request *request, struct arena *arena, const char *assignment,
-                    struct err *err);
+                    bool forced, struct err *err);
+/* A protected name (protected.h) that the guest may change all the same. */
+int request_add_unprotected(struct request *request, struct arena *arena, const char *name,
+                            struct err *err);
+/*
+ * What holds between the parts, once all of them are there: what the backend or the rung cannot do
+ * is refused, never ignored.
+ */
+int request_check(const struct request *request, struct err *err);
 int request_add_label(struct request *request, struct arena *arena, const char *name,
                       const char *value, struct err *err);
-/* One --allow-dir value: PATH, or HOST::GUEST[:ro|:rw]. */
+/* One --allow-dir value: PATH, or HOST::GUEST[:ro|:rw|:overlay]. */
 int request_add_dir_text(struct request *request, struct arena *arena, const char *text,
                          struct err *err);
 /*

@@ -16,6 +16,7 @@ enum tell_kind {
     TELL_READY,      /* struct tell_ready: all walls stand, the next thing is guest code */
     TELL_DENIAL,     /* struct tell_denial */
     TELL_DONE,       /* struct tell_done */
+    TELL_HANDLE,     /* struct tell_handle and one descriptor; before TELL_READY only */
 };
 
 #define TELL_MAX_DENIALS 64
@@ -36,6 +37,15 @@ enum tell_wall {
     WALL_SECCOMP = 1 << 11,
     WALL_RLIMITS = 1 << 12,
     WALL_UID_RANGE = 1 << 13,
+    WALL_OWN_ROOT = 1 << 14,   /* native: a root of its own with a read-only system */
+    WALL_NO_NESTING = 1 << 15, /* no user namespace can be made inside */
+    WALL_CPU_WATCH = 1 << 16,  /* set by the parent: how the limits are held … */
+    WALL_CGROUP_V1 = 1 << 17,
+    WALL_CGROUP_V2 = 1 << 18,
+    WALL_TREE_WATCH = 1 << 19, /* … without a cgroup: by looking at its processes */
+    WALL_SCRATCH = 1 << 20,    /* a tmpfs of limited size */
+    WALL_NPROC = 1 << 21,      /* a count of processes in its own user namespace */
+    WALL_PINS = 1 << 22,       /* protected names in read-write directories */
 };
 
 struct tell_ready {
@@ -55,7 +65,17 @@ struct tell_denial {
     char rule[48];    /* "outside-grant", "read-only", … */
 };
 
-enum done_kind { DONE_RETURNED = 1, DONE_EXITED, DONE_TRAPPED, DONE_FUEL };
+enum handle_kind {
+    HANDLE_UPPER = 1, /* the changes of the overlay directory with that number */
+    HANDLE_TERMINAL,  /* the master of the guest's terminal */
+};
+
+struct tell_handle {
+    uint32_t kind;  /* enum handle_kind */
+    uint32_t grant; /* HANDLE_UPPER */
+};
+
+enum done_kind { DONE_RETURNED = 1, DONE_EXITED, DONE_TRAPPED, DONE_FUEL, DONE_SIGNALLED };
 
 /* Bits of tell_done.limits_hit. */
 enum hit {
@@ -64,11 +84,12 @@ enum hit {
     HIT_DISK = 1 << 2,
     HIT_FILE = 1 << 3,
     HIT_OPEN_FILES = 1 << 4,
+    HIT_PROCESSES = 1 << 5,
 };
 
 struct tell_done {
     uint32_t kind;       /* enum done_kind */
-    uint32_t exit_code;  /* DONE_EXITED */
+    uint32_t exit_code;  /* DONE_EXITED; DONE_SIGNALLED: the signal */
     uint32_t limits_hit; /* enum hit */
     uint32_t denials;    /* how many there were in all, told or not */
     uint64_t fuel_used;
@@ -86,5 +107,6 @@ struct tell {
         struct tell_ready ready;
         struct tell_denial denial;
         struct tell_done done;
+        struct tell_handle handle;
     };
 };

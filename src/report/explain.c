@@ -68,6 +68,8 @@ static void write_limits(struct json_writer *json, const struct limits *limits)
     json_open_object(json);
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         uint64_t value = limits->value[i];
+        if (!limit_exists((enum limit) i, limits->backend))
+            continue;
         json_key(json, limit_rows[i].key);
         if (value == UNITS_UNLIMITED)
             json_put_string(json, "unlimited");

@@ -226,6 +226,10 @@ static void judge_done(const struct tell_done *done, struct result *result)
     case DONE_FUEL:
         result->reason = REASON_FUEL_LIMIT;
         return;
+    case DONE_SIGNALLED:
+        result->reason = REASON_SIGNAL;
+        result->signal = (int) (done->exit_code & 0x7f);
+        return;
     }
     result->reason = REASON_BACKEND_ERROR;
     (void) err_set(&result->err, ERR_BACKEND, "the runner gave an answer that is none");

@@ -233,7 +233,7 @@ int child_load(const struct child *child, const struct child_load *load, struct 
     /* in the order of enum cell_fd, the socket left out */
     int fds[CELL_MAX_FDS] = {load->streams[0], load->streams[1], load->streams[2], plan,
                              load->code};
-    size_t count = CELL_FD_GRANTS - 1;
+    size_t count = (size_t) cell_first_grant(load->plan->job) - 1;
     for (size_t i = 0; i < load->n_grants && i < REQUEST_MAX_DIRS; i++)
         fds[count++] = load->grants[i];
 

@@ -35,8 +35,8 @@ struct child_program {
 struct child_load {
     const struct plan *plan;
     int streams[3];    /* the child's ends */
-    int code;          /* CELL_FD_CODE */
-    const int *grants; /* CELL_FD_GRANTS and on, in the plan's order; none for IDENTITY_USER */
+    int code;          /* CELL_FD_CODE; not looked at for JOB_NATIVE */
+    const int *grants; /* behind them, in the plan's order; none for IDENTITY_USER */
     size_t n_grants;
 };
 

@@ -152,10 +152,9 @@ static void feed_once(struct feed *feed)
 static bool is_whole(const struct tell *tell, size_t len)
 {
     static const size_t bodies[] = {
-        [TELL_FAILED] = sizeof(struct err),
-        [TELL_READY] = sizeof(struct tell_ready),
-        [TELL_DENIAL] = sizeof(struct tell_denial),
-        [TELL_DONE] = sizeof(struct tell_done),
+        [TELL_FAILED] = sizeof(struct err),         [TELL_READY] = sizeof(struct tell_ready),
+        [TELL_DENIAL] = sizeof(struct tell_denial), [TELL_DONE] = sizeof(struct tell_done),
+        [TELL_HANDLE] = sizeof(struct tell_handle),
     };
     return len >= sizeof(tell->kind) && tell->kind < ARRAY_SIZE(bodies) && tell->kind != 0 &&
            len == offsetof(struct tell, failed) + bodies[tell->kind];
@@ -223,6 +222,8 @@ static void hear(struct loop *loop, struct tell *tell)
         break;
     case TELL_DENIAL:
         hear_denial(loop, &tell->denial);
+        break;
+    case TELL_HANDLE:
         break;
     case TELL_DONE:
         if (watch->done_heard || watch->failed_heard || !watch->ready_heard)

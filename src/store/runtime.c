@@ -12,7 +12,7 @@
 void runtime_init(struct runtime *runtime)
 {
     *runtime = (struct runtime){0};
-    request_init(&runtime->given);
+    request_init(&runtime->given, BACKEND_WASM);
 }
 
 int runtime_check_name(const char *name, struct err *err)

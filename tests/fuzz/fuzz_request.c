@@ -19,7 +19,7 @@ static int add(struct request *request, struct arena *arena, const char *line, s
     case 'd':
         return request_add_dir_text(request, arena, line + 1, err);
     case 'e':
-        return request_add_env(request, arena, line + 1, err);
+        return request_add_env(request, arena, line + 1, false, err);
     case 'a':
         return request_add_arg(request, arena, line + 1, err);
     default:
@@ -39,9 +39,9 @@ static void check_limits(const struct limits *limits)
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         assert(limits->value[i] > 0);
         if (limits->value[i] == UNITS_UNLIMITED)
-            assert(limit_rows[i].may_be_unlimited);
+            assert(limit_rows[i].of[BACKEND_WASM].may_be_unlimited);
         else
-            assert(limits->value[i] <= limit_rows[i].max);
+            assert(limits->value[i] <= limit_rows[i].of[BACKEND_WASM].max);
     }
 }
 
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct request request;
     struct err err;
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
         if (line[0] && add(&request, arena, line, &err) < 0)
             check_error(&err);

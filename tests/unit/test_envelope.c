@@ -305,7 +305,7 @@ static struct request_label label = {"job", "a\xc3\xa9"};
 
 static void fill_request(struct request *request)
 {
-    request_init(request);
+    request_init(request, BACKEND_WASM);
     request->module = "m.wasm";
     request->limits.value[LIMIT_FUEL] = 1000;
     request->labels = &label;

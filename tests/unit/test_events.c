@@ -95,7 +95,7 @@ static bool rig_init(struct rig *rig, int file)
 
     rig->file = file;
     result_init(&rig->result, 0);
-    request_init(&rig->request);
+    request_init(&rig->request, BACKEND_WASM);
     rig->request.module = "m.wasm";
     (void) snprintf(where, sizeof(where), "fd:%d", file); /* fits */
     if (events_open(&rig->events, where, &err) < 0) {

@@ -12,28 +12,24 @@
 static void test_defaults(void)
 {
     static const uint64_t defaults[LIMIT_COUNT] = {
-        [LIMIT_WALL] = 30 * NS_PER_S,
-        [LIMIT_CPU] = 30 * NS_PER_S,
-        [LIMIT_MEMORY] = 64 * MIB,
-        [LIMIT_FUEL] = UNITS_UNLIMITED,
-        [LIMIT_OUTPUT] = MIB,
-        [LIMIT_DISK] = GIB,
-        [LIMIT_FILE] = GIB,
-        [LIMIT_OPEN_FILES] = 1024,
-        [LIMIT_STACK] = MIB,
-        [LIMIT_TABLE] = 1000000,
-        [LIMIT_COMPILE] = 60 * NS_PER_S,
+        [LIMIT_WALL] = 30 * NS_PER_S, [LIMIT_CPU] = 30 * NS_PER_S,
+        [LIMIT_MEMORY] = 64 * MIB,    [LIMIT_FUEL] = UNITS_UNLIMITED,
+        [LIMIT_OUTPUT] = MIB,         [LIMIT_DISK] = GIB,
+        [LIMIT_FILE] = GIB,           [LIMIT_PROCESSES] = 1,
+        [LIMIT_OPEN_FILES] = 1024,    [LIMIT_STACK] = MIB,
+        [LIMIT_TABLE] = 1000000,      [LIMIT_COMPILE] = 60 * NS_PER_S,
     };
     struct limits limits;
 
-    limits_init_wasm(&limits);
+    limits_init(&limits, BACKEND_WASM);
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         char text[LIMIT_TEXT_SIZE], expected[80];
         limits_format((enum limit) i, limits.value[i], text);
         ok(limits.value[i] == defaults[i], "%s is %s unless said otherwise", limit_rows[i].name,
            text);
         (void) snprintf(expected, sizeof(expected), "(default %s", text); /* fits */
-        ok(strstr(limit_rows[i].help, expected), "the help of %s says so", limit_rows[i].option);
+        ok(strstr(limit_rows[i].of[BACKEND_WASM].help, expected), "the help of %s says so",
+           limit_rows[i].option);
     }
 }
 
@@ -79,13 +75,13 @@ static void test_texts(void)
         const struct limit_row *row = &limit_rows[rows[i].limit];
         struct limits limits;
         struct err err = {0};
-        limits_init_wasm(&limits);
+        limits_init(&limits, BACKEND_WASM);
         int rc = limits_set_text(&limits, rows[i].limit, rows[i].text, &err);
         if (rows[i].value)
             ok(rc == 0 && limits.value[rows[i].limit] == rows[i].value, "%s %s is taken",
                row->option, rows[i].text);
         else if (!ok(rc == -1 && err.code == ERR_REQUEST && strstr(err.message, rows[i].message) &&
-                         limits.value[rows[i].limit] == row->wasm_default,
+                         limits.value[rows[i].limit] == row->of[BACKEND_WASM].standard,
                      "%s %s is refused and changes nothing", row->option, rows[i].text))
             printf("# %s\n", err.message);
     }
@@ -115,7 +111,7 @@ static void test_numbers(void)
         const struct limit_row *row = &limit_rows[rows[i].limit];
         struct limits limits;
         struct err err = {0};
-        limits_init_wasm(&limits);
+        limits_init(&limits, BACKEND_WASM);
         int rc = limits_set_number(&limits, rows[i].limit, rows[i].number, &err);
         if (rows[i].value)
             ok(rc == 0 && limits.value[rows[i].limit] == rows[i].value, "%s of %lld is taken",
@@ -123,7 +119,7 @@ static void test_numbers(void)
         else
             ok(rc == -1 && strncmp(err.message, "limits.", 7) == 0 &&
                    strstr(err.message, row->key) &&
-                   limits.value[rows[i].limit] == row->wasm_default,
+                   limits.value[rows[i].limit] == row->of[BACKEND_WASM].standard,
                "%s of %lld is refused by its key", row->key, (long long) rows[i].number);
     }
 }
@@ -141,7 +137,7 @@ static void test_format(void)
             char text[LIMIT_TEXT_SIZE];
             struct limits limits;
             struct err err;
-            if (values[i] > limit_rows[limit].max)
+            if (values[i] > limit_rows[limit].of[BACKEND_WASM].max)
                 continue;
             limits_format((enum limit) limit, values[i], text);
             same = same && limits_set_text(&limits, (enum limit) limit, text, &err) == 0 &&

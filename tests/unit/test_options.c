@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "front/options.h"
 
 #include <string.h>
@@ -145,13 +146,16 @@ static void test_values(struct arena *arena)
 static void test_limits(struct arena *arena)
 {
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
-        const char *const words[] = {"m.wasm", limit_rows[i].option, "17", NULL};
-        uint64_t expected = limit_rows[i].unit == UNIT_DURATION ? UINT64_C(17000000000) : 17;
+        bool is_one = i == LIMIT_PROCESSES; /* a wasm guest has never more */
+        const char *const words[] = {"m.wasm", limit_rows[i].option, is_one ? "1" : "17", NULL};
+        uint64_t number = is_one ? 1 : 17;
+        uint64_t expected = limit_rows[i].unit == UNIT_DURATION ? number * NS_PER_S : number;
         struct run_options options;
         struct err err = {0};
         struct limits defaults;
-        limits_init_wasm(&defaults);
+        limits_init(&defaults, BACKEND_WASM);
         defaults.value[i] = expected;
+        defaults.given[i] = true;
         ok(parse(words, arena, &options, &err) == 0 &&
                memcmp(&options.request.limits, &defaults, sizeof(defaults)) == 0,
            "%s sets its own limit and no other%s", limit_rows[i].option, err.message);

@@ -80,7 +80,7 @@ static void test_dirs(void)
         int rc = 0;
         size_t added = 0;
 
-        request_init(&request);
+        request_init(&request, BACKEND_WASM);
         for (; added < MAX_TEXTS && dir_rows[i].texts[added] && rc == 0; added++)
             rc = request_add_dir_text(&request, arena, dir_rows[i].texts[added], &err);
         describe(&request, &granted);
@@ -99,7 +99,7 @@ static void test_dir_parts(struct arena *arena)
     struct request request;
     struct err err;
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     ok(request_add_dir(&request, arena, "m", "ws", NULL, ACCESS_RO, &err) == 0 &&
            strcmp(request.dirs[0].host, "m/ws") == 0 && strcmp(request.dirs[0].guest, "ws") == 0 &&
            request.dirs[0].also_dot && request.dirs[0].access == ACCESS_RO,
@@ -114,7 +114,7 @@ static void test_dir_parts(struct arena *arena)
     ok(request_add_dir(&request, arena, "m", "", NULL, ACCESS_RW, &err) == -1,
        "an empty path is not its base");
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     ok(request_add_workspace(&request, arena, "m/", "ws", &err) == 0 &&
            strcmp(request.dirs[0].host, "m/ws") == 0 && strcmp(request.dirs[0].guest, ".") == 0 &&
            request.dirs[0].access == ACCESS_RW && !request.dirs[0].also_dot,
@@ -131,7 +131,7 @@ static void test_dir_caps(struct arena *arena)
     struct err err;
     int rc = 0;
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     for (int i = 0; i < REQUEST_MAX_DIRS && rc == 0; i++) {
         (void) snprintf(path, sizeof(path), "d%d", i); /* fits */
         rc = request_add_dir_text(&request, arena, path, &err);
@@ -139,7 +139,7 @@ static void test_dir_caps(struct arena *arena)
     ok(rc == 0 && request_add_dir_text(&request, arena, "more", &err) == -1 &&
            strstr(err.message, "more than 64"),
        "64 directories are taken and no more");
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     memset(path, 'x', PATH_MAX);
     path[PATH_MAX] = '\0';
     ok(request_add_dir_text(&request, arena, path, &err) == -1 &&
@@ -167,13 +167,13 @@ static void test_env(struct arena *arena)
     };
     struct request request;
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     ok(request.env[0] == NULL && request.args[0] == NULL && request.n_dirs == 0,
        "an empty request holds nothing");
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct err err = {0};
         size_t before = request.n_env;
-        int rc = request_add_env(&request, arena, rows[i].text, &err);
+        int rc = request_add_env(&request, arena, rows[i].text, false, &err);
         if (rows[i].message)
             ok(rc == -1 && err.code == ERR_REQUEST && strstr(err.message, rows[i].message) &&
                    request.n_env == before,
@@ -184,7 +184,7 @@ static void test_env(struct arena *arena)
                "%s", rows[i].sentence);
     }
     struct err err;
-    (void) request_add_env(&request, arena, "A=hunter2", &err); /* looked at below */
+    (void) request_add_env(&request, arena, "A=hunter2", false, &err); /* looked at below */
     ok(!strstr(err.message, "hunter2"), "a message does not show a value");
 }
 
@@ -195,7 +195,7 @@ static void test_caps(struct arena *arena)
     char text[32];
     int rc = 0;
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     for (int i = 0; i < REQUEST_MAX_ARGS && rc == 0; i++) {
         (void) snprintf(text, sizeof(text), "%d", i); /* fits */
         rc = request_add_arg(&request, arena, text, &err);
@@ -208,18 +208,18 @@ static void test_caps(struct arena *arena)
 
     for (int i = 0; i < REQUEST_MAX_ENV && rc == 0; i++) {
         (void) snprintf(text, sizeof(text), "V%d=", i); /* fits */
-        rc = request_add_env(&request, arena, text, &err);
+        rc = request_add_env(&request, arena, text, false, &err);
     }
-    ok(rc == 0 && request_add_env(&request, arena, "X=", &err) == -1,
+    ok(rc == 0 && request_add_env(&request, arena, "X=", false, &err) == -1,
        "4096 variables are taken and no more");
 
     _cleanup_free_ char *large = calloc(1, REQUEST_MAX_STRINGS_BYTES + 1);
     if (!large)
         abort();
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     memset(large, 'x', REQUEST_MAX_STRINGS_BYTES - 3);
     ok(request_add_arg(&request, arena, large, &err) == 0, "nearly 4 MiB of arguments are taken");
-    ok(request_add_env(&request, arena, "A=", &err) == -1 && strstr(err.message, "4 MiB") &&
+    ok(request_add_env(&request, arena, "A=", false, &err) == -1 && strstr(err.message, "4 MiB") &&
            request_add_arg(&request, arena, "", &err) == 0 && request.n_args == 2,
        "but all strings together are bounded, with their NULs");
 }
@@ -231,7 +231,7 @@ static void test_labels(struct arena *arena)
     char name[16];
     int rc = 0;
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     ok(request_add_label(&request, arena, "job", "7", &err) == 0 && request.n_labels == 1 &&
            strcmp(request.labels[0].name, "job") == 0 && strcmp(request.labels[0].value, "7") == 0,
        "a label is kept");
@@ -251,7 +251,7 @@ static void test_settings(struct arena *arena)
     struct request request;
     struct err err;
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     ok(request.isolation == ISOLATION_FULL &&
            request_set_isolation(&request, "landlock", &err) == 0 &&
            request.isolation == ISOLATION_LANDLOCK,
@@ -270,7 +270,7 @@ static void test_prepend(struct arena *arena)
     struct err err;
     int rc = 0;
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     ok(request_prepend_args(&request, arena, NULL, 0, &err) == 0 && request.n_args == 0 &&
            !request.args[0],
        "nothing before nothing is nothing");

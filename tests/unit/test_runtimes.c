@@ -160,7 +160,7 @@ static void test_put(struct arena *arena)
     if (!ok(parse(RECORD, arena, &runtime, &err) == 0, "there is a runtime"))
         return;
     runtime.module = "/state/copy.wasm";
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     ok(request_add_arg(&request, arena, "mine", &err) == 0 &&
            request_add_dir_text(&request, arena, "here", &err) == 0 &&
            request_set_pin(&request, arena, upper, &err) == 0 &&
@@ -176,12 +176,12 @@ static void test_put(struct arena *arena)
            same(request.dirs[1].guest, "/g") && request.dirs[1].access == ACCESS_RO,
        "the caller's directory is still '.', the runtime's is read-only");
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     ok(request_add_dir_text(&request, arena, "here::/g/", &err) == 0 &&
            runtime_put(&runtime, arena, &request, &err) < 0 && err.code == ERR_REQUEST &&
            strstr(err.message, "runtime 'py': guest path '/g' is given twice"),
        "a directory of the caller's in the same place is refused: %s", err.message);
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     request.module_sha256 = "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
     ok(runtime_put(&runtime, arena, &request, &err) < 0 && err.code == ERR_PIN,
        "another pin of the caller's is refused: %s", err.message);

@@ -54,7 +54,7 @@ static void test_put(void)
 {
     struct request request;
 
-    request_init(&request);
+    request_init(&request, BACKEND_WASM);
     sample_put(&samples[0], &request);
     ok(strcmp(request.module, samples[0].name) == 0 && request.module_bytes == samples[0].bytes &&
            request.module_len == samples[0].len && request.module_digest == samples[0].digest,

@@ -3,11 +3,12 @@
 # first. Says and does nothing when all are there.
 set -euo pipefail
 
-build=(gcc libc6-dev make meson ninja-build pkg-config cmake lld
+build=(gcc libc6-dev musl-dev make meson ninja-build pkg-config cmake lld
     libjansson-dev libsodium-dev libseccomp-dev python3
     clang wasi-libc libclang-rt-14-dev-wasm32) # for the samples
 test=(clang-format clang-tidy git libclang-rt-14-dev libstd-rust-dev-wasm32 python3-jsonschema rustc
-    shellcheck strace wabt)
+    shellcheck strace wabt
+    qemu-system-x86 busybox-static) # the machine of tests/system/microvm.py; it fetches its kernel
 # for a container of tests/system/docker.py; Docker's own package has another name and will do
 [ -x /usr/sbin/dockerd ] || command -v dockerd >/dev/null || test+=(docker.io)
 command -v npm >/dev/null || test+=(npm) # Node's own package has it too, under no name of its own

@@ -66,7 +66,7 @@ int wasp_run(const struct request *request, const struct places *places, struct 
     result_init(&result, output_max < SIZE_MAX ? (size_t) output_max : SIZE_MAX);
     events_begin(report->events, &result, request);
     const struct observer observer = events_observer(report->events);
-    run_wasm(request, places, &observer, arena, &result);
+    run_request(request, places, &observer, arena, &result);
     return tell(&result, request, report);
 }
 

@@ -94,12 +94,22 @@ static void copy_line(char *to, size_t size, const char *text)
     to[used] = '\0';
 }
 
+/* Never by strerror of glibc, which allocates: we may be between vfork and exec. */
+static const char *describe(int errnum)
+{
+#ifdef __GLIBC__
+    return strerrordesc_np(errnum);
+#else
+    return strerror(errnum);
+#endif
+}
+
 /* The arguments may point into *err itself, so it is written only once the text is made. */
 static int set(struct err *err, enum err_code code, int errnum, const char *format, va_list args)
 {
     char raw[sizeof(err->message)];
     char suffix[80] = "";
-    const char *description = errnum ? strerrordesc_np(errnum) : NULL;
+    const char *description = errnum ? describe(errnum) : NULL;
     int len = vsnprintf(raw, sizeof(raw), format, args);
 
     if (len < 0)

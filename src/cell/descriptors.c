@@ -1,3 +1,4 @@
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cell/cell.h"
@@ -10,7 +11,8 @@
 int cell_close_descriptors(struct cell *cell, struct err *err)
 {
     (void) cell; /* there is no plan yet */
-    if (close_range(0, CELL_FD_TELL - 1, 0) < 0 || close_range(CELL_FD_TELL + 1, ~0U, 0) < 0)
+    if (syscall(SYS_close_range, 0, CELL_FD_TELL - 1, 0) < 0 ||
+        syscall(SYS_close_range, CELL_FD_TELL + 1, ~0U, 0) < 0)
         return err_sys(err, ERR_WALL, "cannot close inherited descriptors");
     return 0;
 }

@@ -25,6 +25,8 @@ static int map_module(const uint8_t **ret_bytes, size_t *ret_len, struct err *er
     return 0;
 }
 
+const bool cell_is_native = false;
+
 int cell_job(struct cell *cell, struct err *err)
 {
     const uint8_t *bytes, *code;

@@ -60,15 +60,16 @@ static int make_wasi(struct job *job, const struct cell *cell, struct err *err)
     struct wasi_preopen preopens[2 * CELL_MAX_GRANTS];
     size_t n = 0;
     for (size_t i = 0; i < plan->n_grants; i++) {
-        bool writable = plan->grants[i].access == ACCESS_RW;
+        const struct plan_grant *grant = &plan->grants[i];
+        bool writable = grant->access == ACCESS_RW;
         int fd = cell->grants[i];
-        preopens[n++] = (struct wasi_preopen){fd, plan->grants[i].guest, writable};
-        if (!plan->grants[i].also_dot)
+        preopens[n++] = (struct wasi_preopen){fd, grant->guest, writable, grant->at};
+        if (!grant->also_dot)
             continue;
         int again = dup(fd);
         if (again < 0)
-            return err_sys(err, ERR_HOST, "cannot grant '%s' as '.' too", plan->grants[i].host);
-        preopens[n++] = (struct wasi_preopen){again, ".", writable};
+            return err_sys(err, ERR_HOST, "cannot grant '%s' as '.' too", grant->host);
+        preopens[n++] = (struct wasi_preopen){again, ".", writable, grant->at};
     }
     struct wasi_config config = {
         .args = plan->args,
@@ -77,6 +78,7 @@ static int make_wasi(struct job *job, const struct cell *cell, struct err *err)
         .n_env = plan->n_env,
         .preopens = preopens,
         .n_preopens = n,
+        .unprotected = plan->unprotected,
         .limits = &plan->limits,
         .deadline_ns = plan->deadline_ns,
         .denied = note_denial,
@@ -219,6 +221,8 @@ static int run_guest(struct job *job, struct tell_done *done, struct err *err)
         done->kind = DONE_RETURNED;
     return 0;
 }
+
+const bool cell_is_native = false;
 
 int cell_job(struct cell *cell, struct err *err)
 {

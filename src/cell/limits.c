@@ -21,22 +21,6 @@
 /* Cranelift's workers: one a core, with room. */
 #define COMPILE_TASKS 512
 
-/* Never above what the caller itself has: a lower hard limit of the host stays. */
-static int set_limit(int resource, const char *name, uint64_t value, struct err *err)
-{
-    __rlimit_resource_t which = (__rlimit_resource_t) resource;
-    rlim_t wanted = value >= RLIM_INFINITY ? RLIM_INFINITY : (rlim_t) value;
-    struct rlimit limit = {.rlim_cur = wanted, .rlim_max = wanted};
-    if (setrlimit(which, &limit) == 0)
-        return 0;
-    if (errno == EPERM && getrlimit(which, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        if (limit.rlim_max <= wanted && setrlimit(which, &limit) == 0)
-            return 0;
-    }
-    return err_sys(err, ERR_WALL, "cannot limit %s", name);
-}
-
 static uint64_t add_capped(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -53,7 +37,8 @@ static int limit_memory(const struct plan *plan, struct err *err)
     if (fstat(CELL_FD_CODE, &code) < 0)
         return err_sys(err, ERR_BACKEND, "cannot stat the code");
     uint64_t own = RUNNER_BYTES + (uint64_t) code.st_size;
-    return set_limit(RLIMIT_DATA, "memory", add_capped(plan->limits.value[LIMIT_MEMORY], own), err);
+    return cell_limit(RLIMIT_DATA, "memory", add_capped(plan->limits.value[LIMIT_MEMORY], own),
+                      err);
 }
 
 /*
@@ -64,7 +49,7 @@ static int limit_cpu(const struct plan *plan, struct err *err)
 {
     uint64_t ns = plan->limits.value[LIMIT_CPU];
     uint64_t seconds = ns == UNITS_UNLIMITED ? UINT64_MAX : ns / NS_PER_S + 2;
-    return set_limit(RLIMIT_CPU, "CPU time", seconds, err);
+    return cell_limit(RLIMIT_CPU, "CPU time", seconds, err);
 }
 
 static int limit_tasks(const struct plan *plan, struct err *err)
@@ -75,7 +60,7 @@ static int limit_tasks(const struct plan *plan, struct err *err)
      */
     if (plan->identity == IDENTITY_CALLER)
         return 0;
-    return set_limit(RLIMIT_NPROC, "processes", plan->job == JOB_COMPILE ? COMPILE_TASKS : 1, err);
+    return cell_limit(RLIMIT_NPROC, "processes", plan->job == JOB_COMPILE ? COMPILE_TASKS : 1, err);
 }
 
 /*
@@ -95,14 +80,14 @@ int cell_set_limits(struct cell *cell, struct err *err)
         return err_sys(err, ERR_WALL, "cannot ignore SIGXFSZ and SIGPIPE");
     if (limit_memory(plan, err) < 0 || limit_cpu(plan, err) < 0 || limit_tasks(plan, err) < 0)
         return -1;
-    if (set_limit(RLIMIT_CORE, "core dumps", 0, err) < 0 ||
-        set_limit(RLIMIT_MEMLOCK, "locked memory", 0, err) < 0 ||
-        set_limit(RLIMIT_MSGQUEUE, "message queues", 0, err) < 0 ||
-        set_limit(RLIMIT_FSIZE, "file size", plan->job == JOB_COMPILE ? 0 : limit[LIMIT_FILE],
-                  err) < 0 ||
-        set_limit(RLIMIT_STACK, "stack", add_capped(limit[LIMIT_STACK], RUNNER_STACK_BYTES), err) <
+    if (cell_limit(RLIMIT_CORE, "core dumps", 0, err) < 0 ||
+        cell_limit(RLIMIT_MEMLOCK, "locked memory", 0, err) < 0 ||
+        cell_limit(RLIMIT_MSGQUEUE, "message queues", 0, err) < 0 ||
+        cell_limit(RLIMIT_FSIZE, "file size", plan->job == JOB_COMPILE ? 0 : limit[LIMIT_FILE],
+                   err) < 0 ||
+        cell_limit(RLIMIT_STACK, "stack", add_capped(limit[LIMIT_STACK], RUNNER_STACK_BYTES), err) <
             0 ||
-        set_limit(
+        cell_limit(
             RLIMIT_NOFILE, "open files",
             add_capped(limit[LIMIT_OPEN_FILES], RUNNER_FILES + CELL_FD_CODE + 1 + plan->n_grants),
             err) < 0)

@@ -11,7 +11,7 @@
 
 int main(int argc, char **argv)
 {
-    struct cell cell = {.walls = 0};
+    struct cell cell = {.rootfs = -1, .terminal = -1};
     struct err err = {.code = ERR_NONE};
 
     if (argc != CELL_ARGS) {

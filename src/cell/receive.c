@@ -23,13 +23,11 @@ static int read_plan(struct plan *ret_plan, struct err *err)
     return plan_unpack(bytes, len, ret_plan, err);
 }
 
-/* Waits for the one message. The descriptors in it take the lowest free numbers, in order. */
-static int receive_descriptors(size_t *ret_count, struct err *err)
+/* Waits for a message: its byte, and the descriptors in it. */
+static int receive(char *ret_byte, int fds[CELL_MAX_FDS], size_t *ret_count, struct err *err)
 {
-    int fds[CELL_MAX_FDS];
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fds))];
-    char go;
-    struct iovec bytes = {.iov_base = &go, .iov_len = 1};
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * CELL_MAX_FDS)];
+    struct iovec bytes = {.iov_base = ret_byte, .iov_len = 1};
     struct msghdr message = {.msg_iov = &bytes,
                              .msg_iovlen = 1,
                              .msg_control = control,
@@ -44,14 +42,42 @@ static int receive_descriptors(size_t *ret_count, struct err *err)
     if (n == 0)
         _exit(1); /* the parent is gone, and so are we */
     const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (header == NULL || header->cmsg_type != SCM_RIGHTS || (message.msg_flags & MSG_CTRUNC))
-        return err_set(err, ERR_BACKEND, "the plan came without its descriptors");
-    size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    memcpy(fds, CMSG_DATA(header), count * sizeof(int));
-    for (size_t i = 0; i < count; i++)
+    *ret_count = 0;
+    if (header == NULL)
+        return 0;
+    if (header->cmsg_type != SCM_RIGHTS || (message.msg_flags & MSG_CTRUNC))
+        return err_set(err, ERR_BACKEND, "a message came without its descriptors");
+    *ret_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    memcpy(fds, CMSG_DATA(header), *ret_count * sizeof(int));
+    return 0;
+}
+
+/* The descriptors take the lowest free numbers, in order: those of enum cell_fd. */
+static int receive_descriptors(size_t *ret_count, struct err *err)
+{
+    int fds[CELL_MAX_FDS];
+    char byte;
+    if (receive(&byte, fds, ret_count, err) < 0)
+        return -1;
+    for (size_t i = 0; i < *ret_count; i++)
         if (fds[i] != (int) i + (i >= CELL_FD_TELL)) /* the socket's own number is taken */
             return err_set(err, ERR_BACKEND, "descriptor %d came as %d", (int) i, fds[i]);
-    *ret_count = count;
+    return 0;
+}
+
+int cell_await_go(struct cell *cell, struct err *err)
+{
+    int entries[CELL_MAX_FDS];
+    size_t count;
+    char go;
+    if (receive(&go, entries, &count, err) < 0)
+        return -1;
+    cell->in_cgroup = go == GO_IN_CGROUP;
+    for (size_t i = 0; i < count; i++) {
+        if (write(entries[i], "0", 1) != 1)
+            return err_sys(err, ERR_WALL, "cannot enter the cgroup of the run");
+        (void) close(entries[i]); /* what was written took effect at once */
+    }
     return 0;
 }
 
@@ -64,6 +90,8 @@ int cell_receive_plan(struct cell *cell, struct err *err)
     /* as an ordinary user the cell opens the grants itself, later */
     size_t passed = plan->identity == IDENTITY_USER ? 0 : plan->n_grants;
     int first = cell_first_grant(plan->job);
+    if (plan->identity == IDENTITY_RANGE && plan->native.rootfs[0] != '\0')
+        cell->rootfs = first++;
     if (plan->isolation != cell->isolation || plan->n_grants > CELL_MAX_GRANTS ||
         count != (size_t) first - 1 + passed)
         return err_set(err, ERR_BACKEND, "the plan does not fit the cell");

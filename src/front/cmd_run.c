@@ -7,7 +7,7 @@ static int run(const struct call *call)
 {
     struct launch launch;
     struct err err;
-    int rc = launch_read(&launch, &run_syntax, call, &err);
+    int rc = launch_read(&launch, &run_syntax, BACKEND_WASM, call, &err);
 
     return launch_answer(&launch, call->arena, rc < 0 ? &err : NULL);
 }

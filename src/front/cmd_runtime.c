@@ -270,28 +270,12 @@ static const struct verb verb_rm = {
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-/* *ret_hold, which the caller owns, keeps the module in its place. */
-static int put_runtime(struct launch *launch, struct arena *arena, int *ret_hold, struct err *err)
-{
-    _cleanup_(runtimes_release) struct runtimes runtimes = RUNTIMES_NONE;
-    struct request *request = &launch->options.request;
-    struct runtime runtime;
-
-    if (runtimes_open(launch->environment.places.state_dir, arena, &runtimes, err) < 0 ||
-        runtimes_find(&runtimes, request->module, arena, &runtime, ret_hold, err) < 0)
-        return -1;
-    return runtime_put(&runtime, arena, request, err);
-}
-
 static int run(const struct call *call)
 {
-    _cleanup_fd_ int hold = -1;
     struct launch launch;
     struct err err;
-    int rc = launch_read(&launch, &runtime_run_syntax, call, &err);
+    int rc = launch_read(&launch, &runtime_run_syntax, BACKEND_WASM, call, &err);
 
-    if (rc == 0)
-        rc = put_runtime(&launch, call->arena, &hold, &err);
     return launch_answer(&launch, call->arena, rc < 0 ? &err : NULL);
 }
 

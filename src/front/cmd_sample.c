@@ -134,7 +134,7 @@ static int run(const struct call *call)
 {
     struct launch launch;
     struct err err;
-    int rc = launch_read(&launch, &sample_run_syntax, call, &err);
+    int rc = launch_read(&launch, &sample_run_syntax, BACKEND_WASM, call, &err);
 
     if (rc == 0) {
         struct request *request = &launch.options.request;

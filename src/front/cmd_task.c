@@ -17,15 +17,21 @@ static int take_manifest(struct launch *launch, struct arena *arena, struct err 
 
     if (manifest_file_read(options->manifest, arena, &manifest, &launch->signal, err) < 0)
         return -1;
+    if (no_cache && manifest.request.backend != BACKEND_WASM)
+        return err_set(err, ERR_USAGE,
+                       "--no-cache is for wasm: nothing is compiled for this "
+                       "manifest, leave it out");
     options->request = manifest.request;
     options->request.no_cache = no_cache;
+    options->runtime = manifest.runtime;
     return 0;
 }
 
 static int read_task(struct launch *launch, const struct syntax *syntax, const struct call *call,
                      struct err *err)
 {
-    if (launch_read(launch, syntax, call, err) < 0)
+    /* The manifest says for which backend it is, and no option is for one alone. */
+    if (launch_read(launch, syntax, BACKEND_WASM, call, err) < 0)
         return -1;
     return take_manifest(launch, call->arena, err);
 }
@@ -57,6 +63,8 @@ static int check(const struct call *call)
     struct err err;
     int rc = read_task(&launch, &task_check_syntax, call, &err);
 
+    if (rc == 0)
+        rc = launch_judge(&launch, call->arena, &err);
     if (launch.signal)
         return wasp_cancel(launch.signal, &report);
     return wasp_answer(rc < 0 ? &err : NULL, clock_monotonic_ns() - start_ns, &report);

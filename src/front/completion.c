@@ -146,7 +146,7 @@ static void add_zsh_option(struct page *page, const struct option *option,
                            const struct verb *const *verbs)
 {
     page_add(page, " \\\n            '%s%s%s[", option->repeatable ? "*" : "", option->name,
-             option->metavar ? "=" : "");
+             option->metavar && !option_is_short(option) ? "=" : "");
     add_zsh_text(page, option->help);
     page_add(page, "]");
     if (option->metavar) {
@@ -234,8 +234,8 @@ static void add_fish_verb(struct page *page, const struct verb *verb,
     struct option option;
 
     for (size_t i = 0; syntax_option(syntax, i, &option); i++) {
-        page_add(page, "complete -c wasp -n '__wasp_after %s' -l %s -d '", syntax->verb,
-                 option.name + strlen("--"));
+        page_add(page, "complete -c wasp -n '__wasp_after %s' -%c %s -d '", syntax->verb,
+                 option_is_short(&option) ? 's' : 'l', option.name + strspn(option.name, "-"));
         page_escape(page, option.help, FISH_SPECIAL);
         page_add(page, "'");
         if (option.metavar && option.values != VALUES_FILE)

@@ -35,7 +35,7 @@ void help_add_usage(struct page *page, const struct syntax *syntax)
         page_add(page, operand->optional ? " [%s]" : " %s", operand->name);
     }
     if (syntax->rest)
-        page_add(page, " [-- %s]", syntax->rest);
+        page_add(page, syntax->needs_rest ? " -- %s" : " [-- %s]", syntax->rest);
 }
 
 /* Adds text in lines of at most COLUMNS, each indented; ends with a newline. */

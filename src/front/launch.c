@@ -3,15 +3,17 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "plan/language.h"
+#include "store/runtimes.h"
 #include "wasp.h"
 
-int launch_read(struct launch *launch, const struct syntax *syntax, const struct call *call,
-                struct err *err)
+int launch_read(struct launch *launch, const struct syntax *syntax, enum backend backend,
+                const struct call *call, struct err *err)
 {
     struct err ignored; /* the first error is the one to tell, but the options are always read */
 
     *launch = (struct launch){.signal = 0};
-    run_options_init(&launch->options);
+    run_options_init(&launch->options, backend);
     int rc = environment_read(call->arena, &launch->environment, err);
     if (options_parse(syntax, call->words, &launch->options, call->arena, rc < 0 ? &ignored : err) <
         0)
@@ -30,6 +32,48 @@ static int set_isolation(struct launch *launch, struct err *err)
     return err_hint(err, "it is the value of WASP_ISOLATION");
 }
 
+int launch_judge(struct launch *launch, struct arena *arena, struct err *err)
+{
+    struct request *request = &launch->options.request;
+
+    if (set_isolation(launch, err) < 0)
+        return -1;
+    if (request->language && language_put(request, arena, err) < 0)
+        return -1;
+    return request_check(request, err);
+}
+
+/* *ret_hold, which the caller owns, keeps the module in its place. */
+static int put_runtime(struct launch *launch, struct arena *arena, int *ret_hold, struct err *err)
+{
+    _cleanup_(runtimes_release) struct runtimes runtimes = RUNTIMES_NONE;
+    struct request *request = &launch->options.request;
+    const char *name = launch->options.runtime;
+    struct runtime runtime;
+
+    if (!name)
+        return 0;
+    if (runtimes_open(launch->environment.places.state_dir, arena, &runtimes, err) < 0)
+        return -1;
+    if (runtimes_find(&runtimes, name, arena, &runtime, ret_hold, err) < 0) {
+        if (err->code == ERR_NOT_FOUND && request->language)
+            return err_set(err, ERR_NOT_FOUND,
+                           "there is no runtime '%s': keep one with 'wasp runtime add %s "
+                           "MODULE.wasm'",
+                           name, name);
+        return -1;
+    }
+    return runtime_put(&runtime, arena, request, err);
+}
+
+/* All that must be there before it is run or shown. */
+static int prepare(struct launch *launch, struct arena *arena, int *ret_hold, struct err *err)
+{
+    if (launch_judge(launch, arena, err) < 0)
+        return -1;
+    return put_runtime(launch, arena, ret_hold, err);
+}
+
 int launch_answer(struct launch *launch, struct arena *arena, const struct err *failed)
 {
     const struct run_options *options = &launch->options;
@@ -39,6 +83,7 @@ int launch_answer(struct launch *launch, struct arena *arena, const struct err *
         .timings = options->timings,
     };
     _cleanup_(events_release) struct events events = {.sink.fd = -1};
+    _cleanup_fd_ int hold = -1;
     struct err err;
 
     if (options->events && !options->dry_run) {
@@ -49,7 +94,7 @@ int launch_answer(struct launch *launch, struct arena *arena, const struct err *
     }
     if (launch->signal)
         return wasp_cancel(launch->signal, &report);
-    if (!failed && set_isolation(launch, &err) < 0)
+    if (!failed && prepare(launch, arena, &hold, &err) < 0)
         failed = &err;
     if (failed)
         return wasp_refuse(failed, &report);

@@ -13,11 +13,19 @@ struct launch {
     int signal; /* one came before there was a request; 0: none */
 };
 
-/* Reads environment and words. 0, or -1 and *err; launch_answer can be called in both cases. */
-int launch_read(struct launch *launch, const struct syntax *syntax, const struct call *call,
-                struct err *err);
 /*
- * Runs the request, or shows it for a dry run, and answers. failed is why there is none to run, or
- * NULL. Returns the exit status.
+ * Reads environment and words, for a guest of that backend. 0, or -1 and *err; launch_answer can be
+ * called in both cases.
+ */
+int launch_read(struct launch *launch, const struct syntax *syntax, enum backend backend,
+                const struct call *call, struct err *err);
+/*
+ * Judges the request as a whole, from text alone, when all its parts are there: its isolation, what
+ * runs its source, what holds between the parts. For whoever does not go on to launch_answer.
+ */
+int launch_judge(struct launch *launch, struct arena *arena, struct err *err);
+/*
+ * Judges the request, runs it, or shows it for a dry run, and answers. failed is why there is none
+ * to run, or NULL. Returns the exit status.
  */
 int launch_answer(struct launch *launch, struct arena *arena, const struct err *failed);

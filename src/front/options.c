@@ -114,33 +114,59 @@ static int check_choice(const char *const *choices, const char *name, const char
     return err_set(err, ERR_USAGE, "%s must be one of %s, not '%s'", name, all, word);
 }
 
+static bool has_option(const struct syntax *syntax, const char *name, struct option *ret_option,
+                       size_t *ret_index)
+{
+    for (size_t i = 0; syntax_option(syntax, i, ret_option); i++)
+        if (strcmp(ret_option->name, name) == 0) {
+            *ret_index = i;
+            return true;
+        }
+    return false;
+}
+
+/* The form as a hint, for a verb that is nothing without what follows `--`. */
+static int hint_rest(const struct syntax *syntax, struct err *err)
+{
+    if (syntax->needs_rest)
+        return err_hint(err, "write: wasp %s [OPTIONS] -- %s", syntax->verb, syntax->rest);
+    return err_hint(err, "what is for the guest goes after '--'");
+}
+
 static int unknown_option(const struct parse *parse, const char *name, struct err *err)
 {
+    const struct syntax *syntax = parse->syntax;
     struct suggestion suggestion;
     struct option option;
+    size_t index;
 
+    if (syntax->sibling && has_option(syntax->sibling, name, &option, &index))
+        return err_set(err, ERR_USAGE, "option '%s' is not there for %s: leave it out", name,
+                       syntax->instead);
     suggestion_init(&suggestion, name);
-    for (size_t i = 0; syntax_option(parse->syntax, i, &option); i++)
+    for (size_t i = 0; syntax_option(syntax, i, &option); i++)
         suggestion_offer(&suggestion, option.name);
     (void) err_set(err, ERR_USAGE, "unknown option '%s'", name); /* -1 is returned below */
     if (suggestion.best)
         return err_hint(err, "did you mean '%s'?", suggestion.best);
-    if (parse->syntax->rest)
+    if (syntax->rest)
         return err_hint(err, "see 'wasp help %s'; what is for the guest goes after '--'",
-                        parse->syntax->verb);
-    return err_hint(err, "see 'wasp help %s'", parse->syntax->verb);
+                        syntax->verb);
+    return err_hint(err, "see 'wasp help %s'", syntax->verb);
 }
 
 /* name is what stands before a '='. */
 static int find_option(const struct parse *parse, const char *name, struct option *ret_option,
                        size_t *ret_index, struct err *err)
 {
-    for (size_t i = 0; syntax_option(parse->syntax, i, ret_option); i++)
-        if (strcmp(ret_option->name, name) == 0) {
-            *ret_index = i;
-            return 0;
-        }
-    return unknown_option(parse, name, err);
+    return has_option(parse->syntax, name, ret_option, ret_index)
+               ? 0
+               : unknown_option(parse, name, err);
+}
+
+bool option_is_short(const struct option *option)
+{
+    return option->name[1] != '-';
 }
 
 static int apply_value(struct parse *parse, const struct option *option, const char *value,
@@ -163,7 +189,11 @@ static int apply_flag(struct parse *parse, const struct option *option, const ch
 {
     if (value)
         return err_set(err, ERR_USAGE, "%s takes no value", option->name);
-    *(bool *) ((char *) parse->target + option->at) = true;
+    void *field = (char *) parse->target + option->at;
+    if (option->kind == OPTION_SET)
+        *(unsigned int *) field = option->number;
+    else
+        *(bool *) field = true;
     return 0;
 }
 
@@ -171,7 +201,7 @@ static int apply_flag(struct parse *parse, const struct option *option, const ch
 static int parse_option(struct parse *parse, const char *const **word, struct err *err)
 {
     const char *text = **word;
-    const char *value = strchr(text, '=');
+    const char *value = text[1] == '-' ? strchr(text, '=') : NULL;
     const char *name = value ? arena_strndup(parse->arena, text, (size_t) (value - text)) : text;
     struct option option;
     size_t index = 0;
@@ -182,7 +212,7 @@ static int parse_option(struct parse *parse, const char *const **word, struct er
         return -1;
     if (value)
         value++;
-    if (option.kind == OPTION_FLAG)
+    if (!option.metavar)
         return apply_flag(parse, &option, value, err);
 
     assert(index < MAX_OPTIONS);
@@ -204,7 +234,7 @@ static int parse_operand(struct parse *parse, const char *word, struct err *err)
     if (parse->n_operands == syntax->n_operands) {
         (void) err_set(err, ERR_USAGE, "unexpected '%s'", word); /* -1 is returned below */
         if (syntax->rest)
-            return err_hint(err, "what is for the guest goes after '--'");
+            return hint_rest(syntax, err);
         return err_hint(err, "see 'wasp help %s'", syntax->verb);
     }
     const struct operand *operand = &syntax->operands[parse->n_operands++];
@@ -214,13 +244,20 @@ static int parse_operand(struct parse *parse, const char *word, struct err *err)
     return 0;
 }
 
-/* words is what follows `--`. */
+/* words is what follows `--`, and so empty without one. */
 static int parse_rest(struct parse *parse, const char *const *words, struct err *err)
 {
-    if (*words && !parse->syntax->rest)
+    const struct syntax *syntax = parse->syntax;
+
+    if (*words && !syntax->rest)
         return err_set(err, ERR_USAGE, "nothing may follow '--' here, not '%s'", *words);
+    if (!*words && syntax->needs_rest) {
+        (void) err_set(err, ERR_USAGE, "no %.*s is given", (int) strcspn(syntax->rest, " "),
+                       syntax->rest); /* -1, as below */
+        return hint_rest(syntax, err);
+    }
     for (; *words; words++)
-        if (parse->syntax->take_rest(parse->target, parse->arena, *words, err) < 0)
+        if (syntax->take_rest(parse->target, parse->arena, *words, err) < 0)
             return -1;
     return 0;
 }
@@ -272,5 +309,5 @@ int options_parse(const struct syntax *syntax, const char *const *words, void *t
     /* What is missing is told before words behind `--` are judged: it is the likelier mistake. */
     if (rc < 0 || check_operands(&parse, err) < 0 || check_required(&parse, err) < 0)
         return -1;
-    return *words ? parse_rest(&parse, words + 1, err) : 0;
+    return parse_rest(&parse, *words ? words + 1 : words, err);
 }

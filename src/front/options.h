@@ -3,8 +3,9 @@
  * rows.
  *
  * `--name value` and `--name=value`; options and operands in any order; `--` ends both, and what
- * follows goes to the verb's `take_rest`. There are no short options and no abbreviations: a script
- * that works today works with every later version.
+ * follows goes to the verb's `take_rest`. There are no abbreviations: a script that works today
+ * works with every later version. A name of one letter, `-c value`, is for what every such program
+ * calls so; its value is always the next word.
  */
 #pragma once
 
@@ -17,6 +18,7 @@
 
 enum option_kind {
     OPTION_FLAG,   /* sets a bool */
+    OPTION_SET,    /* sets an enum to its `number`; takes no value either */
     OPTION_TEXT,   /* fills a `const char *` with its value as it is */
     OPTION_TAKE,   /* hands its value to `take` */
     OPTION_LIMITS, /* a row that stands for one option for each limit of a backend */
@@ -30,7 +32,7 @@ enum values { VALUES_ANY, VALUES_FILE, VALUES_DIRECTORY, VALUES_VERB };
 typedef int take_word(void *target, struct arena *arena, const char *word, struct err *err);
 
 struct option {
-    const char *name;    /* "--env" */
+    const char *name;    /* "--env", "-c" */
     const char *metavar; /* "NAME=VALUE"; NULL for a flag */
     const char *help;    /* one line, no full stop */
     enum option_kind kind;
@@ -40,6 +42,7 @@ struct option {
     enum values values;
     bool repeatable;
     bool required;
+    unsigned int number;  /* OPTION_SET */
     enum backend backend; /* OPTION_LIMITS */
     enum limit limit;     /* OPTION_LIMIT */
 };
@@ -67,7 +70,11 @@ struct syntax {
     const struct operand *operands;
     size_t n_operands;
     const char *rest; /* "ARGS", what may stand behind `--`; NULL: nothing may */
+    bool needs_rest;  /* something must */
     take_word *take_rest;
+    /* Has options that this one cannot take: who writes one is told so. NULL: there is none. */
+    const struct syntax *sibling;
+    const char *instead; /* what this one is for: "a native program" */
 };
 
 /*
@@ -82,5 +89,7 @@ bool syntax_option(const struct syntax *syntax, size_t index, struct option *ret
  */
 int options_parse(const struct syntax *syntax, const char *const *words, void *target,
                   struct arena *arena, struct err *err);
+/* True for "-c": it has no '=' before its value. */
+bool option_is_short(const struct option *option);
 /* Where text is in a list of choices, or -1. */
 int choice_find(const char *const *choices, const char *text);

@@ -4,13 +4,12 @@
 
 #include "base/cleanup.h"
 #include "front/samples.h"
+#include "plan/language.h"
 
-static const char *const isolation_choices[] = {"full", "landlock", NULL};
-
-void run_options_init(struct run_options *options)
+void run_options_init(struct run_options *options, enum backend backend)
 {
     *options = (struct run_options){0};
-    request_init(&options->request, BACKEND_WASM);
+    request_init(&options->request, backend);
 }
 
 static int take_dir(void *target, struct arena *arena, const char *word, struct err *err)
@@ -25,6 +24,22 @@ static int take_env(void *target, struct arena *arena, const char *word, struct 
     struct run_options *options = target;
 
     return request_add_env(&options->request, arena, word, false, err);
+}
+
+static int take_forced_env(void *target, struct arena *arena, const char *word, struct err *err)
+{
+    struct run_options *options = target;
+
+    return request_add_env(&options->request, arena, word, true, err);
+}
+
+static int take_unprotected(void *target, struct arena *arena, const char *word, struct err *err)
+{
+    struct run_options *options = target;
+
+    if (request_add_unprotected(&options->request, arena, word, err) < 0)
+        return err_prefix(err, "--unprotect");
+    return 0;
 }
 
 static int take_arg(void *target, struct arena *arena, const char *word, struct err *err)
@@ -63,6 +78,46 @@ static int take_isolation(void *target, struct arena *arena, const char *word, s
     return request_set_isolation(&options->request, word, err);
 }
 
+static int take_proc(void *target, struct arena *arena, const char *word, struct err *err)
+{
+    struct run_options *options = target;
+
+    (void) arena; /* nothing is kept of the word */
+    return request_set_proc(&options->request, word, err);
+}
+
+static int take_apply(void *target, struct arena *arena, const char *word, struct err *err)
+{
+    struct run_options *options = target;
+
+    (void) arena; /* as above */
+    return request_set_apply(&options->request, word, err);
+}
+
+static int take_cwd(void *target, struct arena *arena, const char *word, struct err *err)
+{
+    struct run_options *options = target;
+
+    return request_set_cwd(&options->request, arena, word, err);
+}
+
+static int take_rootfs(void *target, struct arena *arena, const char *word, struct err *err)
+{
+    struct run_options *options = target;
+
+    return request_set_rootfs(&options->request, arena, NULL, word, err);
+}
+
+/* The first word is the program. */
+static int take_program(void *target, struct arena *arena, const char *word, struct err *err)
+{
+    struct run_options *options = target;
+
+    if (!options->request.program)
+        return request_set_program(&options->request, arena, word, err);
+    return take_arg(target, arena, word, err);
+}
+
 static int take_workspace(void *target, struct arena *arena, const char *word, struct err *err)
 {
     struct run_options *options = target;
@@ -72,42 +127,115 @@ static int take_workspace(void *target, struct arena *arena, const char *word, s
 
 #define AT(field) offsetof(struct run_options, field)
 
-/* What a request can hold, each row a field of it. */
-static const struct option request_rows[] = {
+/* ---- what a request can hold, each row a field of it ----------------------------------------- */
+
+static const struct option wasm_dir_rows[] = {
     {"--allow-dir", "PATH|HOST::GUEST[:ro|:rw]",
      "grant a directory, for reading and writing unless ':ro' says otherwise; the guest finds a "
      "plain PATH as written, the first one as '.' too",
      .kind = OPTION_TAKE, .take = take_dir, .values = VALUES_DIRECTORY, .repeatable = true},
+};
+
+static const struct option native_dir_rows[] = {
+    {"--allow-dir", "PATH|HOST::GUEST[:ro|:rw|:overlay]",
+     "grant a directory, for reading and writing unless ':ro' or ':overlay' says otherwise; the "
+     "guest finds a plain PATH where it is on the host and begins to work in the first one; in an "
+     "overlay it changes a copy (see --apply)",
+     .kind = OPTION_TAKE, .take = take_dir, .values = VALUES_DIRECTORY, .repeatable = true},
+};
+
+/* Of every guest. */
+static const struct option guest_rows[] = {
+    {"--unprotect", "NAME",
+     "let the guest change files of this name, such as .git/hooks or .vscode, which make the host "
+     "run something later",
+     .kind = OPTION_TAKE, .take = take_unprotected, .repeatable = true},
     {"--env", "NAME=VALUE", "give the guest a variable; nothing is inherited", .kind = OPTION_TAKE,
      .take = take_env, .repeatable = true},
     {"--stdin", "FILE|-",
      "what the guest reads; '-' is wasp's own standard input; nothing by default",
      .kind = OPTION_TAKE, .take = take_stdin, .values = VALUES_FILE},
-    {.kind = OPTION_LIMITS, .at = AT(request.limits)},
-    {"--output-kill", NULL, "end the run when output passes its limit, instead of cutting it",
-     .kind = OPTION_FLAG, .at = AT(request.output_kills)},
+};
+
+static const struct option wasm_rows[] = {
+    {.kind = OPTION_LIMITS, .at = AT(request.limits), .backend = BACKEND_WASM},
     {"--module-sha256", "HEX", "refuse a module with any other digest", .kind = OPTION_TAKE,
      .take = take_pin},
+    {"--hardened", NULL, "interpret the module: slower, and none of it becomes executable",
+     .kind = OPTION_FLAG, .at = AT(request.pulley)},
+};
+
+static const struct option native_rows[] = {
+    {"--env-force", "NAME=VALUE",
+     "give it a variable that makes programs run code that nobody named, such as LD_PRELOAD or "
+     "PYTHONPATH",
+     .kind = OPTION_TAKE, .take = take_forced_env, .repeatable = true},
+    {.kind = OPTION_LIMITS, .at = AT(request.limits), .backend = BACKEND_NATIVE},
+    {"--cwd", "PATH",
+     "where the guest begins to work, a path in its own view; the first plain directory that is "
+     "granted by default, or else its HOME",
+     .kind = OPTION_TAKE, .take = take_cwd},
+    {"--rootfs", "DIR",
+     "a tree with a whole system (debootstrap, an exported image) in the place of the host's /usr",
+     .kind = OPTION_TAKE, .take = take_rootfs, .values = VALUES_DIRECTORY},
+    {"--loopback", NULL, "let its own processes connect to each other; there is no other network",
+     .kind = OPTION_SET, .at = AT(request.network), .number = NETWORK_LOOPBACK},
+    {"--proc", "own|none",
+     "what the guest finds at /proc: its own processes (default), or nothing, for places where "
+     "the kernel refuses it one",
+     .kind = OPTION_TAKE, .take = take_proc, .choices = request_proc_names},
+    {"--tty", NULL, "give it a terminal of its own instead of pipes", .kind = OPTION_FLAG,
+     .at = AT(request.tty)},
+    {"--apply", "never|ask|auto",
+     "what becomes of the changes in overlay directories when it exits with 0: they are kept for "
+     "'wasp changes' (default), you are asked, or they are applied",
+     .kind = OPTION_TAKE, .take = take_apply, .choices = request_apply_names},
+    {"--diff", NULL, "show those changes as a unified diff, too", .kind = OPTION_FLAG,
+     .at = AT(request.diff)},
+};
+
+/* Of every guest, how it is run. */
+static const struct option run_rows[] = {
+    {"--output-kill", NULL, "end the run when output passes its limit, instead of cutting it",
+     .kind = OPTION_FLAG, .at = AT(request.output_kills)},
     {"--isolation", "full|landlock",
      "all walls (default), or fewer, for places where namespaces are forbidden; WASP_ISOLATION "
      "sets it too",
-     .kind = OPTION_TAKE, .take = take_isolation, .choices = isolation_choices},
-    {"--hardened", NULL, "interpret the module: slower, and none of it becomes executable",
-     .kind = OPTION_FLAG, .at = AT(request.pulley)},
+     .kind = OPTION_TAKE, .take = take_isolation, .choices = request_isolation_names},
     {"--dry-run", NULL, "show what would be run, as JSON, and run nothing", .kind = OPTION_FLAG,
      .at = AT(dry_run)},
 };
 
-/* How it is run and told. A manifest has no say in it. */
-static const struct option report_rows[] = {
+/* ---- how it is told; a manifest has no say in it --------------------------------------------- */
+
+static const struct option cache_rows[] = {
     {"--no-cache", NULL, "compile anew and keep nothing", .kind = OPTION_FLAG,
      .at = AT(request.no_cache)},
+};
+
+static const struct option report_rows[] = {
     {"--events", "FILE|fd:N",
      "tell what happens while it runs, a JSON object a line, to a file or an open descriptor; a "
      "reader that is too slow misses some",
      .kind = OPTION_TEXT, .at = AT(events), .values = VALUES_FILE},
     {"--timings", NULL, "add timings_us to the result", .kind = OPTION_FLAG, .at = AT(timings)},
     {"--quiet", NULL, "no line on stderr when the run fails", .kind = OPTION_FLAG, .at = AT(quiet)},
+};
+
+/* ---- what single verbs have ------------------------------------------------------------------ */
+
+static const struct option code_rows[] = {
+    {"--lang", "LANGUAGE", "what the source is written in: python, javascript or bash",
+     .kind = OPTION_TEXT, .at = AT(request.language), .choices = language_names, .required = true},
+    {"-c", "SOURCE", "the source itself, instead of a file", .kind = OPTION_TEXT, .at = AT(source)},
+    {"--backend", "native|wasm",
+     "run it in a native cell (default), or by a runtime that 'wasp runtime add' keeps; options "
+     "and "
+     "limits are then those of 'wasp run'",
+     .kind = OPTION_TEXT, .at = AT(backend), .choices = request_backend_names},
+    {"--runtime", "NAME",
+     "with '--backend wasm': the runtime to use; the one called like the language by default",
+     .kind = OPTION_TEXT, .at = AT(runtime)},
 };
 
 static const struct option workspace_rows[] = {
@@ -122,44 +250,93 @@ static const struct option manifest_rows[] = {
      .kind = OPTION_TEXT, .at = AT(manifest), .values = VALUES_FILE, .required = true},
 };
 
-static const struct option_table request_table = {request_rows, ARRAY_SIZE(request_rows)};
-static const struct option_table report_table = {report_rows, ARRAY_SIZE(report_rows)};
-static const struct option_table *const run_tables[] = {&request_table, &report_table, NULL};
-static const struct option_table *const task_tables[] = {&report_table, NULL};
+#define TABLE(rows)              \
+    {                            \
+        (rows), ARRAY_SIZE(rows) \
+    }
+static const struct option_table wasm_dir_table = TABLE(wasm_dir_rows);
+static const struct option_table native_dir_table = TABLE(native_dir_rows);
+static const struct option_table guest_table = TABLE(guest_rows);
+static const struct option_table wasm_table = TABLE(wasm_rows);
+static const struct option_table native_table = TABLE(native_rows);
+static const struct option_table run_table = TABLE(run_rows);
+static const struct option_table cache_table = TABLE(cache_rows);
+static const struct option_table report_table = TABLE(report_rows);
+
+static const struct option_table *const wasm_tables[] = {
+    &wasm_dir_table, &guest_table, &wasm_table, &run_table, &cache_table, &report_table, NULL};
+static const struct option_table *const native_tables[] = {
+    &native_dir_table, &guest_table, &native_table, &run_table, &report_table, NULL};
+static const struct option_table *const task_tables[] = {&cache_table, &report_table, NULL};
 
 static const struct operand module_operand = {"MODULE.wasm", .at = AT(request.module),
                                               .values = VALUES_FILE};
 static const struct operand sample_operand = {"NAME", .at = AT(request.module),
                                               .choices = sample_names};
-static const struct operand runtime_operand = {"NAME", .at = AT(request.module)};
+static const struct operand runtime_operand = {"NAME", .at = AT(runtime)};
+static const struct operand source_operand = {"FILE|-", .at = AT(source_file),
+                                              .values = VALUES_FILE, .optional = true};
 
 const struct syntax run_syntax = {
     .verb = "run",
-    .shared = run_tables,
+    .shared = wasm_tables,
     .operands = &module_operand,
     .n_operands = 1,
     .rest = "ARGS",
     .take_rest = take_arg,
+    .sibling = &exec_syntax,
+    .instead = "a wasm module",
+};
+
+const struct syntax exec_syntax = {
+    .verb = "exec",
+    .shared = native_tables,
+    .rest = "PROGRAM ARGS",
+    .needs_rest = true,
+    .take_rest = take_program,
+    .sibling = &run_syntax,
+    .instead = "a native program",
+};
+
+#define CODE_SYNTAX                                                           \
+    .verb = "code", .options = code_rows, .n_options = ARRAY_SIZE(code_rows), \
+    .operands = &source_operand, .n_operands = 1, .rest = "ARGS", .take_rest = take_arg
+const struct syntax code_syntax = {
+    CODE_SYNTAX,
+    .shared = native_tables,
+    .sibling = &code_wasm_syntax,
+    .instead = "the native backend",
+};
+
+const struct syntax code_wasm_syntax = {
+    CODE_SYNTAX,
+    .shared = wasm_tables,
+    .sibling = &code_syntax,
+    .instead = "the wasm backend",
 };
 
 const struct syntax sample_run_syntax = {
     .verb = "sample run",
     .options = workspace_rows,
     .n_options = ARRAY_SIZE(workspace_rows),
-    .shared = run_tables,
+    .shared = wasm_tables,
     .operands = &sample_operand,
     .n_operands = 1,
     .rest = "ARGS",
     .take_rest = take_arg,
+    .sibling = &exec_syntax,
+    .instead = "a wasm module",
 };
 
 const struct syntax runtime_run_syntax = {
     .verb = "runtime run",
-    .shared = run_tables,
+    .shared = wasm_tables,
     .operands = &runtime_operand,
     .n_operands = 1,
     .rest = "ARGS",
     .take_rest = take_arg,
+    .sibling = &exec_syntax,
+    .instead = "a wasm module",
 };
 
 const struct syntax task_run_syntax = {

@@ -25,8 +25,8 @@ struct call {
     struct arena *arena;
 };
 
-extern const struct verb verb_run, verb_sample, verb_task, verb_runtime, verb_gc, verb_schema,
-    verb_completion, verb_help, verb_version;
+extern const struct verb verb_run, verb_exec, verb_code, verb_sample, verb_task, verb_runtime,
+    verb_gc, verb_doctor, verb_schema, verb_completion, verb_help, verb_version;
 
 /* What it is called among its kind: "build" for "sample build". */
 const char *verb_word(const struct verb *verb);

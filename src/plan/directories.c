@@ -63,6 +63,70 @@ static bool is_root(const char *path)
     return depth == 0;
 }
 
+/*
+ * What a native guest finds at / already. A directory granted there would hide the system from it,
+ * or what the cell itself put there.
+ */
+static const struct place {
+    const char *path;
+    bool with_all_below; /* what lies in it is ours too */
+} taken_places[] = {
+    {"/proc", true}, {"/dev", true},    {"/sys", true},    {"/code", true},
+    {"/usr", false}, {"/etc", false},   {"/bin", false},   {"/sbin", false},
+    {"/lib", false}, {"/lib32", false}, {"/lib64", false}, {"/libx32", false},
+};
+
+/* True if the path is the place, or lies below it. */
+static bool is_taken(const struct place *place, const char *path)
+{
+    size_t len, name_len = strlen(place->path + 1);
+    const char *first = next_component(&path, &len);
+
+    return first && len == name_len && memcmp(first, place->path + 1, len) == 0 &&
+           (place->with_all_below || !next_component(&path, &len));
+}
+
+static bool has_parent(const char *path)
+{
+    size_t len;
+
+    for (const char *component; (component = next_component(&path, &len));)
+        if (len == 2 && memcmp(component, "..", 2) == 0)
+            return true;
+    return false;
+}
+
+int request_check_place(const char *guest, struct err *err)
+{
+    if (guest[0] != '/')
+        return err_set(err, ERR_REQUEST,
+                       "guest path '%s' is not absolute: a native guest finds everything from '/'",
+                       guest);
+    if (has_parent(guest))
+        return err_set(err, ERR_REQUEST, "guest path '%s': write it without '..'", guest);
+    if (is_root(guest))
+        return err_set(err, ERR_REQUEST, "guest path '%s' is the guest's root: name a place in it",
+                       guest);
+    for (size_t i = 0; i < ARRAY_SIZE(taken_places); i++)
+        if (is_taken(&taken_places[i], guest)) {
+            (void) err_set(err, ERR_REQUEST, "guest path '%s': '%s' is there already", guest,
+                           taken_places[i].path); /* -1, as below */
+            return err_hint(err, "name another place (HOST::GUEST)");
+        }
+    return 0;
+}
+
+/*
+ * A native guest's. Where a plain one is, is known for certain when it was opened; what the text
+ * tells is told now.
+ */
+static int check_native_dir(const struct request_dir *dir, struct err *err)
+{
+    if (!dir->plain)
+        return request_check_place(dir->guest, err);
+    return dir->host[0] == '/' && !has_parent(dir->host) ? request_check_place(dir->host, err) : 0;
+}
+
 static const struct request_dir *find_guest(const struct request *request, const char *guest)
 {
     for (size_t i = 0; i < request->n_dirs; i++)
@@ -105,6 +169,13 @@ static int check_dir(const struct request *request, const struct request_dir *di
         return err_set(err, ERR_REQUEST,
                        "directory '%s' is the whole host: name the directory that the guest needs",
                        dir->host);
+    if (dir->access == ACCESS_OVERLAY && request->backend == BACKEND_WASM)
+        return err_set(err, ERR_REQUEST,
+                       "directory '%s': access 'overlay' is not there for wasm: grant it read-only "
+                       "(':ro') or read-write",
+                       dir->host);
+    if (request->backend == BACKEND_NATIVE && check_native_dir(dir, err) < 0)
+        return -1;
     if (request->n_dirs >= REQUEST_MAX_DIRS)
         return err_set(err, ERR_REQUEST, "more than %d directories", REQUEST_MAX_DIRS);
     if (check_guest(request, dir->guest, err) < 0)
@@ -145,7 +216,8 @@ int request_add_dir(struct request *request, struct arena *arena, const char *ba
         .host = request_path(arena, base, path),
         .guest = arena_strdup(arena, guest ? guest : path),
         .plain = !guest,
-        .also_dot = !guest && !has_plain(request) && !same_guest(path, "."),
+        .also_dot = request->backend == BACKEND_WASM && !guest && !has_plain(request) &&
+                    !same_guest(path, "."),
         .access = access,
     };
     return add_dir(request, arena, &dir, err);
@@ -170,27 +242,27 @@ int request_add_workspace(struct request *request, struct arena *arena, const ch
 /* Takes ":ro" and the like off the end of a guest path; without one it is read-write. */
 static int take_access(char *guest, const char *text, enum access *ret_access, struct err *err)
 {
+    static const struct {
+        const char *word;
+        enum access access;
+    } words[] = {{":ro", ACCESS_RO}, {":rw", ACCESS_RW}, {":overlay", ACCESS_OVERLAY}};
     char *colon =
         strchr(guest, ':'); /* the first: what stands behind it must be all of an access */
 
     *ret_access = ACCESS_RW;
     if (!colon)
         return 0;
-    if (strcmp(colon, ":overlay") == 0)
-        return err_set(
-            err, ERR_REQUEST,
-            "directory '%s': access 'overlay' is not there for wasm: write ':ro', or ':rw'", text);
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(words[i].word, colon) == 0) {
+            *ret_access = words[i].access;
+            *colon = '\0';
+            return 0;
+        }
     /* A misspelt ":r" must not quietly become a guest path with write access. */
-    if (strcmp(colon, ":ro") != 0 && strcmp(colon, ":rw") != 0)
-        return err_set(
-            err, ERR_REQUEST,
-            "directory '%s': '%s' is no access: write ':ro' or ':rw' (a guest path with ':' "
-            "in it goes into a manifest)",
-            text, colon + 1);
-    if (colon[2] == 'o')
-        *ret_access = ACCESS_RO;
-    *colon = '\0';
-    return 0;
+    return err_set(err, ERR_REQUEST,
+                   "directory '%s': '%s' is no access: write ':ro', ':rw' or ':overlay' (a guest "
+                   "path with ':' in it goes into a manifest)",
+                   text, colon + 1);
 }
 
 int request_add_dir_text(struct request *request, struct arena *arena, const char *text,
@@ -213,4 +285,20 @@ int request_add_dir_text(struct request *request, struct arena *arena, const cha
     if (take_access(guest, text, &access, err) < 0)
         return -1;
     return request_add_dir(request, arena, NULL, host, guest, access, err);
+}
+
+int request_set_rootfs(struct request *request, struct arena *arena, const char *base,
+                       const char *path, struct err *err)
+{
+    if (check_path(path, "root", err) < 0)
+        return -1;
+    const char *rootfs = request_path(arena, base, path);
+    if (!rootfs)
+        return err_no_memory(err);
+    if (is_root(rootfs))
+        return err_set(err, ERR_REQUEST,
+                       "'%s' as root would show the whole host: name the folder of another system",
+                       path);
+    request->rootfs = rootfs;
+    return 0;
 }

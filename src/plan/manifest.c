@@ -2,34 +2,31 @@
 
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "plan/keys.h"
+#include "plan/manifest_keys.h"
 
-/* Kinds as bits, for the rows of keys; the last two are known by name only. */
+/* Kinds as bits, for the rows of keys. Source for a wasm runtime has other keys than for a cell. */
 enum {
     SAMPLE = 1 << MANIFEST_SAMPLE,
     WASM = 1 << MANIFEST_WASM_RUN,
-    NATIVE = 1 << 2,
-    CODE = 1 << 3,
-    ANY = SAMPLE | WASM | NATIVE | CODE
+    RUN = 1 << MANIFEST_NATIVE_RUN,
+    CODE = 1 << MANIFEST_CODE,
+    WASM_CODE = CODE << 1,
+    NATIVE = RUN | CODE,
+    ANY = SAMPLE | WASM | NATIVE | WASM_CODE
 };
 
-static const char *const kind_names[] = {"sample", "wasm-run", "native-run", "code"};
+#define KINDS (MANIFEST_CODE + 1)
+static const char *const kind_names[] = {[MANIFEST_SAMPLE] = "sample",
+                                         [MANIFEST_WASM_RUN] = "wasm-run",
+                                         [MANIFEST_NATIVE_RUN] = "native-run",
+                                         [MANIFEST_CODE] = "code",
+                                         [KINDS] = "code' with backend 'wasm"};
+#define KNOWN_KINDS "'wasm-run', 'native-run', 'code' or 'sample'"
 
 /* ---- what the module is ---------------------------------------------------------------------- */
-
-static int keep_path(struct reading *reading, const char *path, const struct json_value *value,
-                     const char **ret_path)
-{
-    const char *text = json_value_string(value);
-
-    if (text[0] == '\0')
-        return key_refuse(reading, path, "must not be empty");
-    *ret_path = request_path(reading->arena, reading->base_dir, text);
-    return *ret_path ? 0 : err_no_memory(reading->err);
-}
 
 static int read_sample(struct reading *reading, const char *path, const struct json_value *value,
                        void *into)
@@ -61,7 +58,7 @@ static int read_module(struct reading *reading, const char *path, const struct j
 {
     struct manifest *manifest = into;
 
-    return keep_path(reading, path, value, &manifest->request.module);
+    return manifest_keep_path(reading, path, value, &manifest->request.module);
 }
 
 static int read_pin(struct reading *reading, const char *path, const struct json_value *value,
@@ -72,186 +69,6 @@ static int read_pin(struct reading *reading, const char *path, const struct json
         request_set_pin(&manifest->request, reading->arena, json_value_string(value), reading->err);
 
     return key_judged(reading, path, rc);
-}
-
-/* ---- what the guest gets --------------------------------------------------------------------- */
-
-static int read_arg(struct reading *reading, const char *path, const struct json_value *value,
-                    void *into)
-{
-    struct manifest *manifest = into;
-    int rc =
-        request_add_arg(&manifest->request, reading->arena, json_value_string(value), reading->err);
-
-    return key_judged(reading, path, rc);
-}
-
-static int read_args(struct reading *reading, const char *path, const struct json_value *value,
-                     void *into)
-{
-    return keys_each_element(reading, path, value, JSON_KIND_STRING, read_arg, into);
-}
-
-static int read_variable(struct reading *reading, const char *path, const char *name,
-                         const struct json_value *value, void *into)
-{
-    struct manifest *manifest = into;
-
-    if (key_check_type(reading, path, value, JSON_KIND_STRING) < 0)
-        return -1;
-    if (strchr(name, '='))
-        return key_refuse(reading, path, "the name of a variable must not contain '='");
-    char *assignment = arena_printf(reading->arena, "%s=%s", name, json_value_string(value));
-    if (!assignment)
-        return err_no_memory(reading->err);
-    int rc = request_add_env(&manifest->request, reading->arena, assignment, false, reading->err);
-    return key_judged(reading, path, rc);
-}
-
-static int read_env(struct reading *reading, const char *path, const struct json_value *value,
-                    void *into)
-{
-    return keys_each_member(reading, path, value, read_variable, into);
-}
-
-static int read_label(struct reading *reading, const char *path, const char *name,
-                      const struct json_value *value, void *into)
-{
-    struct manifest *manifest = into;
-
-    if (key_check_type(reading, path, value, JSON_KIND_STRING) < 0)
-        return -1;
-    int rc = request_add_label(&manifest->request, reading->arena, name, json_value_string(value),
-                               reading->err);
-    return key_judged(reading, path, rc);
-}
-
-static int read_labels(struct reading *reading, const char *path, const struct json_value *value,
-                       void *into)
-{
-    return keys_each_member(reading, path, value, read_label, into);
-}
-
-/* One element of allow_dirs while it is read. */
-struct dir_keys {
-    const char *path, *guest;
-    enum access access;
-};
-
-static int read_dir_path(struct reading *reading, const char *path, const struct json_value *value,
-                         void *into)
-{
-    (void) reading, (void) path; /* judged with the rest of the directory */
-    ((struct dir_keys *) into)->path = json_value_string(value);
-    return 0;
-}
-
-static int read_dir_guest(struct reading *reading, const char *path, const struct json_value *value,
-                          void *into)
-{
-    (void) reading, (void) path; /* as above */
-    ((struct dir_keys *) into)->guest = json_value_string(value);
-    return 0;
-}
-
-static int read_dir_access(struct reading *reading, const char *path,
-                           const struct json_value *value, void *into)
-{
-    static const char *const names[] = {[ACCESS_RO] = "read-only", [ACCESS_RW] = "read-write"};
-    const char *name = json_value_string(value);
-
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (strcmp(names[i], name) == 0) {
-            ((struct dir_keys *) into)->access = (enum access) i;
-            return 0;
-        }
-    if (strcmp(name, "overlay") == 0)
-        return key_refuse(reading, path,
-                          "'overlay' is not there for wasm: write 'read-only' or "
-                          "'read-write'");
-    return key_refuse(reading, path, "unknown access '%s': write 'read-only' or 'read-write'",
-                      name);
-}
-
-static int read_dir(struct reading *reading, const char *path, const struct json_value *value,
-                    void *into)
-{
-    static const struct key keys[] = {
-        {"path", JSON_KIND_STRING, ANY, true, read_dir_path},
-        {"access", JSON_KIND_STRING, ANY, false, read_dir_access},
-        {"guest", JSON_KIND_STRING, ANY, false, read_dir_guest},
-    };
-    struct manifest *manifest = into;
-    struct dir_keys dir = {.access = ACCESS_RO};
-
-    if (keys_read(reading, path, value, keys, ARRAY_SIZE(keys), &dir) < 0)
-        return -1;
-    int rc = request_add_dir(&manifest->request, reading->arena, reading->base_dir, dir.path,
-                             dir.guest, dir.access, reading->err);
-    return key_judged(reading, path, rc);
-}
-
-static int read_dirs(struct reading *reading, const char *path, const struct json_value *value,
-                     void *into)
-{
-    return keys_each_element(reading, path, value, JSON_KIND_OBJECT, read_dir, into);
-}
-
-static int read_stdin_text(struct reading *reading, const char *path,
-                           const struct json_value *value, void *into)
-{
-    struct request *request = into;
-    const char *text = json_value_string(value);
-
-    (void) path; /* every text is good */
-    request->stdin_kind = STDIN_BYTES;
-    request->stdin_len = strlen(text);
-    request->stdin_bytes = arena_strdup(reading->arena, text);
-    return request->stdin_bytes ? 0 : err_no_memory(reading->err);
-}
-
-static int read_stdin_base64(struct reading *reading, const char *path,
-                             const struct json_value *value, void *into)
-{
-    struct request *request = into;
-    const char *text = json_value_string(value);
-    size_t len = strlen(text);
-    char *bytes = arena_alloc(reading->arena, len / 4 * 3);
-
-    if (!bytes)
-        return err_no_memory(reading->err);
-    if (!base64_decode(text, len, bytes, &request->stdin_len))
-        return key_refuse(reading, path,
-                          "not base64 (standard alphabet, padded, without white space)");
-    request->stdin_kind = STDIN_BYTES;
-    request->stdin_bytes = bytes;
-    return 0;
-}
-
-static int read_stdin_file(struct reading *reading, const char *path,
-                           const struct json_value *value, void *into)
-{
-    struct request *request = into;
-
-    request->stdin_kind = STDIN_FILE;
-    return keep_path(reading, path, value, &request->stdin_path);
-}
-
-static int read_stdin(struct reading *reading, const char *path, const struct json_value *value,
-                      void *into)
-{
-    static const struct key keys[] = {
-        {"text", JSON_KIND_STRING, ANY, false, read_stdin_text},
-        {"base64", JSON_KIND_STRING, ANY, false, read_stdin_base64},
-        {"file", JSON_KIND_STRING, ANY, false, read_stdin_file},
-    };
-    struct manifest *manifest = into;
-
-    if (keys_read(reading, path, value, keys, ARRAY_SIZE(keys), &manifest->request) < 0)
-        return -1;
-    if (json_value_count(value) != 1)
-        return key_refuse(reading, path, "needs exactly one of 'text', 'base64' and 'file'");
-    return 0;
 }
 
 /* ---- how it runs ----------------------------------------------------------------------------- */
@@ -310,15 +127,15 @@ static int take_only(struct reading *reading, const char *path, const struct jso
 static int read_network_mode(struct reading *reading, const char *path,
                              const struct json_value *value, void *into)
 {
-    (void) into; /* a guest has no network, so there is nothing to note */
-    return take_only(reading, path, value, "none");
-}
+    struct manifest *manifest = into;
+    const char *name = json_value_string(value);
 
-static int read_backend(struct reading *reading, const char *path, const struct json_value *value,
-                        void *into)
-{
-    (void) into; /* both kinds run on wasm, so there is nothing to note */
-    return take_only(reading, path, value, "wasm");
+    if (!(reading->kind & NATIVE)) /* a wasm guest has no network, so there is nothing to note */
+        return take_only(reading, path, value, "none");
+    if (strcmp(name, "allowlist") == 0)
+        return key_refuse(reading, path,
+                          "'allowlist' is not there in this wasp: write 'none' or 'loopback'");
+    return key_judged(reading, path, request_set_network(&manifest->request, name, reading->err));
 }
 
 static int read_lifecycle(struct reading *reading, const char *path, const struct json_value *value,
@@ -359,27 +176,38 @@ static int read_network(struct reading *reading, const char *path, const struct 
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* In the order they are read: the workspace is "." and so comes before the other directories. */
+/*
+ * In the order they are read: the workspace is "." and so comes before the other directories, and
+ * words of a command come before other arguments.
+ */
 static const struct key manifest_keys[] = {
     {"kind", JSON_KIND_STRING, ANY, true, NULL},
+    {"backend", JSON_KIND_STRING, ANY, false, NULL},
     {"sample", JSON_KIND_STRING, SAMPLE, true, read_sample},
     {"workspace", JSON_KIND_STRING, SAMPLE, true, read_workspace},
     {"module", JSON_KIND_STRING, WASM, true, read_module},
-    {"argv", JSON_KIND_ARRAY, NATIVE, false, NULL},
-    {"command", JSON_KIND_STRING, NATIVE, false, NULL},
-    {"cwd", JSON_KIND_STRING, NATIVE, false, NULL},
-    {"language", JSON_KIND_STRING, CODE, true, NULL},
-    {"source", JSON_KIND_STRING, CODE, true, NULL},
-    {"module_sha256", JSON_KIND_STRING, SAMPLE | WASM, false, read_pin},
-    {"args", JSON_KIND_ARRAY, ANY, false, read_args},
-    {"stdin", JSON_KIND_OBJECT, ANY, false, read_stdin},
-    {"env", JSON_KIND_OBJECT, ANY, false, read_env},
-    {"allow_dirs", JSON_KIND_ARRAY, ANY, false, read_dirs},
+    {"argv", JSON_KIND_ARRAY, RUN, false, manifest_read_argv},
+    {"command", JSON_KIND_STRING, RUN, false, manifest_read_command},
+    {"language", JSON_KIND_STRING, CODE | WASM_CODE, true, manifest_read_language},
+    {"source", JSON_KIND_STRING, CODE | WASM_CODE, true, manifest_read_source},
+    {"runtime", JSON_KIND_STRING, WASM_CODE, false, manifest_read_runtime},
+    {"module_sha256", JSON_KIND_STRING, SAMPLE | WASM | WASM_CODE, false, read_pin},
+    {"args", JSON_KIND_ARRAY, ANY, false, manifest_read_args},
+    {"stdin", JSON_KIND_OBJECT, ANY, false, manifest_read_stdin},
+    {"env", JSON_KIND_OBJECT, ANY, false, manifest_read_env},
+    {"env_force", JSON_KIND_OBJECT, NATIVE, false, manifest_read_env_force},
+    {"allow_dirs", JSON_KIND_ARRAY, ANY, false, manifest_read_dirs},
+    {"unprotected", JSON_KIND_ARRAY, ANY, false, manifest_read_unprotected},
+    {"cwd", JSON_KIND_STRING, NATIVE, false, manifest_read_cwd},
+    {"rootfs", JSON_KIND_STRING, NATIVE, false, manifest_read_rootfs},
+    {"proc", JSON_KIND_STRING, NATIVE, false, manifest_read_proc},
+    {"tty", JSON_KIND_BOOL, NATIVE, false, manifest_read_tty},
+    {"apply", JSON_KIND_STRING, NATIVE, false, manifest_read_apply},
+    {"diff", JSON_KIND_BOOL, NATIVE, false, manifest_read_diff},
     {"limits", JSON_KIND_OBJECT, ANY, false, read_limits},
     {"isolation", JSON_KIND_STRING, ANY, false, read_isolation},
-    {"labels", JSON_KIND_OBJECT, ANY, false, read_labels},
+    {"labels", JSON_KIND_OBJECT, ANY, false, manifest_read_labels},
     {"network", JSON_KIND_OBJECT, ANY, false, read_network},
-    {"backend", JSON_KIND_STRING, ANY, false, read_backend},
     {"lifecycle", JSON_KIND_STRING, ANY, false, read_lifecycle},
     {"capabilities", JSON_KIND_ARRAY, ANY, false, read_empty_list},
     {"commands", JSON_KIND_ARRAY, ANY, false, read_empty_list},
@@ -390,34 +218,67 @@ static const struct key manifest_keys[] = {
 };
 
 /* Comes first: it says which keys there may be. */
-static int read_kind(struct reading *reading, const struct json_value *document)
+static int read_kind(struct reading *reading, const struct json_value *document,
+                     struct manifest *manifest)
 {
     const struct json_value *value = json_value_get(document, "kind");
 
     if (!value)
-        return key_refuse(reading, "kind", "is missing: write 'wasm-run' or 'sample'");
+        return key_refuse(reading, "kind", "is missing: write " KNOWN_KINDS);
     if (key_check_type(reading, "kind", value, JSON_KIND_STRING) < 0)
         return -1;
-    const char *name = json_value_string(value);
-    for (size_t i = 0; i < ARRAY_SIZE(kind_names); i++)
-        if (strcmp(kind_names[i], name) == 0)
+    for (int i = 0; i < KINDS; i++)
+        if (strcmp(kind_names[i], json_value_string(value)) == 0) {
+            manifest->kind = (enum manifest_kind) i;
             reading->kind = 1U << i;
-    if (!reading->kind)
-        return key_refuse(reading, "kind", "unknown kind '%s': write 'wasm-run' or 'sample'", name);
-    if (!(reading->kind & (SAMPLE | WASM)))
-        return key_refuse(reading, "kind",
-                          "'%s' is not there in this wasp: write 'wasm-run' or 'sample'", name);
-    return 0;
+            return 0;
+        }
+    return key_refuse(reading, "kind", "unknown kind '%s': write " KNOWN_KINDS,
+                      json_value_string(value));
+}
+
+/* Comes next: it says how the others are judged. Only source text leaves a choice. */
+static int read_backend(struct reading *reading, const struct json_value *document,
+                        enum backend *ret_backend)
+{
+    const struct json_value *value = json_value_get(document, "backend");
+    bool is_native = reading->kind & NATIVE;
+
+    *ret_backend = is_native ? BACKEND_NATIVE : BACKEND_WASM;
+    if (!value)
+        return 0;
+    if (key_check_type(reading, "backend", value, JSON_KIND_STRING) < 0)
+        return -1;
+    const char *name = json_value_string(value);
+    if (strcmp(name, request_backend_names[*ret_backend]) == 0)
+        return 0;
+    if (reading->kind == CODE && strcmp(name, "wasm") == 0) {
+        reading->kind = WASM_CODE;
+        *ret_backend = BACKEND_WASM;
+        return 0;
+    }
+    return key_refuse(reading, "backend", "'%s' is not there for this kind: write %s", name,
+                      reading->kind == CODE ? "'native' or 'wasm'"
+                      : is_native           ? "'native', or leave it out"
+                                            : "'wasm', or leave it out");
 }
 
 static int read_document(struct reading *reading, const struct json_value *document,
                          struct manifest *manifest)
 {
+    enum backend backend;
+
     if (key_check_type(reading, "manifest", document, JSON_KIND_OBJECT) < 0 ||
-        read_kind(reading, document) < 0)
+        read_kind(reading, document, manifest) < 0 || read_backend(reading, document, &backend) < 0)
         return -1;
-    manifest->kind = reading->kind == SAMPLE ? MANIFEST_SAMPLE : MANIFEST_WASM_RUN;
-    return keys_read(reading, "", document, manifest_keys, ARRAY_SIZE(manifest_keys), manifest);
+    request_init(&manifest->request, backend);
+    if (keys_read(reading, "", document, manifest_keys, ARRAY_SIZE(manifest_keys), manifest) < 0)
+        return -1;
+    if (reading->kind == RUN)
+        return manifest_check_program(reading, manifest);
+    if (reading->kind == WASM_CODE && !manifest->runtime)
+        manifest->runtime = manifest->request.language;
+    return 0;
 }
 
 int manifest_parse(const char *text, size_t len, const char *base_dir, struct arena *arena,
@@ -433,7 +294,6 @@ int manifest_parse(const char *text, size_t len, const char *base_dir, struct ar
 
     if (json_parse(text, len, "manifest", &document, err) < 0)
         return -1;
-    request_init(&manifest.request, BACKEND_WASM);
     int rc = read_document(&reading, document, &manifest);
     json_free(document);
     if (rc == 0)

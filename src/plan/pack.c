@@ -6,13 +6,13 @@
 #include "base/cleanup.h"
 
 /*
- * The form: MAGIC, the plan's numbers, the counts of args, env, grants and pins, then the strings
- * of args and env, then each grant and each pin as its numbers and strings, then the strings of a
- * native job. A number is 8 bytes in the machine's
- * own order: both ends are one build on one machine. A string is its length as a number, its bytes
- * and a NUL. There is one way only to pack a plan, so what was unpacked packs to the same bytes.
+ * The form: MAGIC, the plan's numbers, the counts of args, env, unprotected names, grants and
+ * pins, then the strings of the first three, then each grant and each pin as its numbers and
+ * strings, then the strings of a native job. A number is 8 bytes in the machine's own order: both
+ * ends are one build on one machine. A string is its length as a number, its bytes and a NUL. There
+ * is one way only to pack a plan, so what was unpacked packs to the same bytes.
  */
-#define MAGIC 0x32306e616c707377ULL /* "wsplan02" */
+#define MAGIC 0x33306e616c707377ULL /* "wsplan03" */
 
 /*
  * A number in a struct, and the largest value that makes sense there. Both directions read these
@@ -47,11 +47,11 @@ static const struct field plan_fields[] = {
     FIELD(struct plan, native.network, NETWORK_LOOPBACK),
     FIELD(struct plan, native.proc, PROC_NONE),
     FIELD(struct plan, native.tty, 1),
-    FIELD(struct plan, native.in_cgroup, 1),
 };
 
 static const struct field grant_fields[] = {
     FIELD(struct plan_grant, also_dot, 1),
+    FIELD(struct plan_grant, at, UINT8_MAX),
     FIELD(struct plan_grant, access, ACCESS_OVERLAY),
     FIELD(struct plan_grant, dev, UINT64_MAX),
     FIELD(struct plan_grant, ino, UINT64_MAX),
@@ -70,7 +70,7 @@ static const size_t native_strings[] = {
 };
 
 /* Counted by hand, so that whoever adds a member is sent here. */
-_Static_assert(sizeof(struct plan) == 176 + sizeof(struct limits),
+_Static_assert(sizeof(struct plan) == 192 + sizeof(struct limits),
                "a new member of a plan needs a row");
 _Static_assert(sizeof(struct limits) == 8 + 9 * LIMIT_COUNT + 4,
                "a new member of the limits needs a row");
@@ -158,10 +158,12 @@ static int put_plan(struct buf *into, const struct plan *plan)
     if (put_number(into, MAGIC) < 0 ||
         put_fields(into, plan, plan_fields, ARRAY_SIZE(plan_fields)) < 0 ||
         put_number(into, plan->n_args) < 0 || put_number(into, plan->n_env) < 0 ||
-        put_number(into, plan->n_grants) < 0 || put_number(into, plan->n_pins) < 0)
+        put_number(into, plan->n_unprotected) < 0 || put_number(into, plan->n_grants) < 0 ||
+        put_number(into, plan->n_pins) < 0)
         return -1;
     if (put_strings(into, plan->args, plan->n_args) < 0 ||
-        put_strings(into, plan->env, plan->n_env) < 0)
+        put_strings(into, plan->env, plan->n_env) < 0 ||
+        put_strings(into, plan->unprotected, plan->n_unprotected) < 0)
         return -1;
     return put_grants(into, plan) < 0 ? -1 : put_native(into, plan);
 }
@@ -269,10 +271,10 @@ static void take_strings(struct reader *reader, const char **strings, size_t n)
     strings[n] = NULL;
 }
 
-/* The four lists lie behind one another in one allocation, which begins at plan->args. */
+/* The five lists lie behind one another in one allocation, which begins at plan->args. */
 static int make_room(struct plan *plan)
 {
-    size_t n_pointers = plan->n_args + 1 + plan->n_env + 1;
+    size_t n_pointers = plan->n_args + 1 + plan->n_env + 1 + plan->n_unprotected + 1;
     size_t size = n_pointers * sizeof(*plan->args) + plan->n_grants * sizeof(*plan->grants) +
                   plan->n_pins * sizeof(*plan->pins);
 
@@ -280,6 +282,7 @@ static int make_room(struct plan *plan)
     if (!plan->args)
         return -1;
     plan->env = plan->args + plan->n_args + 1;
+    plan->unprotected = plan->env + plan->n_env + 1;
     plan->grants = (struct plan_grant *) (void *) (plan->args + n_pointers);
     plan->pins = (struct plan_pin *) (void *) (plan->grants + plan->n_grants);
     return 0;
@@ -292,6 +295,7 @@ static void take_lists(struct reader *reader, struct plan *plan)
 {
     take_strings(reader, plan->args, plan->n_args);
     take_strings(reader, plan->env, plan->n_env);
+    take_strings(reader, plan->unprotected, plan->n_unprotected);
     for (struct plan_grant *grant = plan->grants; grant < plan->grants + plan->n_grants; grant++) {
         take_fields(reader, grant, grant_fields, ARRAY_SIZE(grant_fields));
         grant->host = take_string(reader);
@@ -321,6 +325,7 @@ int plan_unpack(const void *bytes, size_t len, struct plan *ret_plan, struct err
     take_fields(&reader, &plan, plan_fields, ARRAY_SIZE(plan_fields));
     plan.n_args = take_count(&reader, sizeof(uint64_t) + 1);
     plan.n_env = take_count(&reader, sizeof(uint64_t) + 1);
+    plan.n_unprotected = take_count(&reader, sizeof(uint64_t) + 1);
     plan.n_grants = take_count(&reader, sizeof(uint64_t) * (ARRAY_SIZE(grant_fields) + 2) + 2);
     plan.n_pins = take_count(&reader, sizeof(uint64_t) * (ARRAY_SIZE(pin_fields) + 1) + 1);
     if (reader.failed)

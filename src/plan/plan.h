@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,16 @@ enum cell_fd {
 };
 #define CELL_MAX_FDS (CELL_FD_CODE + 1 + 1 + REQUEST_MAX_DIRS)
 
+/*
+ * What a native cell is told when everything outside is ready for its guest, after the plan and
+ * while it builds its walls: one byte, and where it enters its cgroup, if it does so itself.
+ */
+enum cell_go {
+    GO_ALONE = 'a',     /* no cgroup: the cell limits each process */
+    GO_IN_CGROUP = 'c', /* it is in its cgroup already, or enters through the descriptors */
+};
+#define CELL_MAX_ENTRIES 3
+
 /* Behind them the root file system, where there is one, and the grants in the plan's order. */
 static inline int cell_first_grant(enum plan_job job)
 {
@@ -52,6 +63,12 @@ enum cell_arg { CELL_ARG_PROGRAM, CELL_ARG_ISOLATION, CELL_ARG_WITHOUT, CELL_ARG
 #define CELL_HOME "/home/wasp"
 #define CELL_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+/*
+ * What ends a native cell on the landlock rung: without a pid namespace killing it would leave its
+ * processes behind, so it ends them first.
+ */
+#define CELL_SIGNAL_END SIGALRM
+
 enum pin_kind {
     PIN_READ_ONLY, /* it cannot be changed, nor taken away */
     PIN_PLACE,     /* a directory above one: it cannot be moved away, but changed */
@@ -69,6 +86,7 @@ struct plan_grant {
     const char *host;  /* IDENTITY_USER: the cell reopens it and compares dev and ino */
     const char *guest; /* first name */
     bool also_dot;
+    uint8_t at; /* ACCESS_RW: where it lies (protected.h) */
     enum access access;
     uint64_t dev, ino;
 };
@@ -84,7 +102,6 @@ struct plan_native {
     enum network network;
     enum proc_view proc;
     bool tty;
-    bool in_cgroup; /* memory and processes are limited from outside */
 };
 
 struct plan {
@@ -104,5 +121,7 @@ struct plan {
     size_t n_grants;
     struct plan_pin *pins;
     size_t n_pins;
+    const char **unprotected; /* rules of protected.h that do not hold; NULL-terminated */
+    size_t n_unprotected;
     struct plan_native native;
 };

@@ -1,10 +1,25 @@
 #include "plan/request.h"
 
+#include <limits.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "plan/environment.h"
+#include "plan/protected.h"
+
+const char *const request_backend_names[] = {
+    [BACKEND_WASM] = "wasm", [BACKEND_NATIVE] = "native", NULL};
+const char *const request_access_names[] = {
+    [ACCESS_RO] = "read-only", [ACCESS_RW] = "read-write", [ACCESS_OVERLAY] = "overlay", NULL};
+const char *const request_isolation_names[] = {
+    [ISOLATION_FULL] = "full", [ISOLATION_LANDLOCK] = "landlock", NULL};
+const char *const request_network_names[] = {
+    [NETWORK_NONE] = "none", [NETWORK_LOOPBACK] = "loopback", NULL};
+const char *const request_proc_names[] = {[PROC_OWN] = "own", [PROC_NONE] = "none", NULL};
+const char *const request_apply_names[] = {
+    [APPLY_NEVER] = "never", [APPLY_ASK] = "ask", [APPLY_AUTO] = "auto", NULL};
 
 /*
  * What an empty list points to, so that it ends in NULL like every other. Nothing is ever written
@@ -30,8 +45,8 @@ static int count_bytes(struct request *request, size_t len, struct err *err)
 {
     if (len >= REQUEST_MAX_STRINGS_BYTES - request->strings_bytes)
         return err_set(err, ERR_REQUEST,
-                       "arguments, environment and labels together are larger than 4 MiB, the most "
-                       "that is taken: pass large data on stdin or in a file");
+                       "arguments, environment, labels and source together are larger than 4 MiB, "
+                       "the most that is taken: pass large data on stdin or in a file");
     request->strings_bytes += len + 1;
     return 0;
 }
@@ -112,9 +127,10 @@ int request_add_env(struct request *request, struct arena *arena, const char *as
                        "environment variable without a name: write NAME=VALUE, with a NAME");
     if (request->backend == BACKEND_NATIVE && !forced && environment_is_hook(assignment, len)) {
         (void) err_set(err, ERR_DENIED,
-                       "environment variable '%.*s' makes a loader or an interpreter run code",
-                       (int) (len < 256 ? len : 256), assignment);
-        return err_hint(err, "if that is what you want, give it with --env-force");
+                       "environment variable '%.*s' makes programs run code that nobody named",
+                       (int) (len < 256 ? len : 256), assignment); /* -1, as below */
+        return err_hint(err, "if that is what you want, force it: --env-force, or 'env_force' in "
+                             "a manifest");
     }
     if (has_env(request, assignment, len))
         return err_set(err, ERR_REQUEST, "environment variable '%.*s' is given twice: keep one",
@@ -147,20 +163,84 @@ int request_add_label(struct request *request, struct arena *arena, const char *
     return 0;
 }
 
+/* "'full' or 'landlock'" */
+static const char *list_names(struct buf *all, const char *const *names)
+{
+    for (size_t i = 0; names[i]; i++) {
+        const char *between = i == 0 ? "" : names[i + 1] ? ", " : " or ";
+        (void) buf_printf(all, "%s'%s'", between, names[i]); /* what fits helps */
+    }
+    return all->data ? all->data : "one there is";
+}
+
+/* Where the name is among those there are, or -1 and *err. */
+static int find_name(const char *what, const char *name, const char *const *names, struct err *err)
+{
+    _cleanup_(buf_release) struct buf all = BUF_INIT(sizeof(err->message) / 2);
+
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return err_set(err, ERR_REQUEST, "unknown %s '%s': write %s", what, name,
+                   list_names(&all, names));
+}
+
 int request_set_isolation(struct request *request, const char *name, struct err *err)
 {
-    static const char *const names[] = {
-        [ISOLATION_FULL] = "full",
-        [ISOLATION_LANDLOCK] = "landlock",
-    };
+    int found = find_name("isolation", name, request_isolation_names, err);
 
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (strcmp(names[i], name) == 0) {
-            request->isolation = (enum isolation) i;
-            request->isolation_given = true;
-            return 0;
-        }
-    return err_set(err, ERR_REQUEST, "unknown isolation '%s': write 'full' or 'landlock'", name);
+    if (found < 0)
+        return -1;
+    request->isolation = (enum isolation) found;
+    request->isolation_given = true;
+    return 0;
+}
+
+int request_set_network(struct request *request, const char *name, struct err *err)
+{
+    int found = find_name("network", name, request_network_names, err);
+
+    if (found < 0)
+        return -1;
+    request->network = (enum network) found;
+    return 0;
+}
+
+int request_set_proc(struct request *request, const char *name, struct err *err)
+{
+    int found = find_name("view of /proc", name, request_proc_names, err);
+
+    if (found < 0)
+        return -1;
+    request->proc = (enum proc_view) found;
+    request->proc_given = true;
+    return 0;
+}
+
+int request_set_apply(struct request *request, const char *name, struct err *err)
+{
+    int found = find_name("way to apply changes", name, request_apply_names, err);
+
+    if (found < 0)
+        return -1;
+    request->apply = (enum apply) found;
+    return 0;
+}
+
+int request_add_unprotected(struct request *request, struct arena *arena, const char *name,
+                            struct err *err)
+{
+    if (!protected_is_rule(name)) {
+        (void) err_set(err, ERR_REQUEST, "'%s' is no protected name: it needs no leave",
+                       name); /* -1, as below */
+        return err_hint(err,
+                        "those are .git, .git/hooks, .git/config, .envrc, .vscode, .bashrc and "
+                        "their like; a refusal names the one that it is about");
+    }
+    for (size_t i = 0; i < request->n_unprotected; i++)
+        if (strcmp(request->unprotected[i], name) == 0)
+            return 0; /* twice is as good as once */
+    return push_string(&request->unprotected, &request->n_unprotected, arena, name, err);
 }
 
 int request_set_pin(struct request *request, struct arena *arena, const char *hex, struct err *err)
@@ -171,4 +251,51 @@ int request_set_pin(struct request *request, struct arena *arena, const char *he
         return err_set(err, ERR_REQUEST, "'%s' is not a SHA-256: write its 64 hex digits", hex);
     request->module_sha256 = arena_strdup(arena, hex);
     return request->module_sha256 ? 0 : err_no_memory(err);
+}
+
+/* ---- what a native guest is ------------------------------------------------------------------ */
+
+/* A copy of a path that may be one. */
+static int keep_path(struct arena *arena, const char *path, const char *what, const char **ret_path,
+                     struct err *err)
+{
+    if (path[0] == '\0')
+        return err_set(err, ERR_REQUEST, "the %s is empty: write its name", what);
+    if (strlen(path) >= PATH_MAX)
+        return err_set(err, ERR_REQUEST, "the %s is longer than %d bytes", what, PATH_MAX - 1);
+    *ret_path = arena_strdup(arena, path);
+    return *ret_path ? 0 : err_no_memory(err);
+}
+
+int request_set_program(struct request *request, struct arena *arena, const char *program,
+                        struct err *err)
+{
+    return keep_path(arena, program, "program", &request->program, err);
+}
+
+int request_set_cwd(struct request *request, struct arena *arena, const char *path, struct err *err)
+{
+    if (path[0] != '/' && path[0] != '\0')
+        return err_set(
+            err, ERR_REQUEST,
+            "the working directory '%s' is not absolute: write where it is for the guest", path);
+    return keep_path(arena, path, "working directory", &request->cwd, err);
+}
+
+int request_set_source(struct request *request, struct arena *arena, const char *source, size_t len,
+                       struct err *err)
+{
+    if (len == 0)
+        return err_set(err, ERR_REQUEST, "the source is empty: there is nothing to run");
+    if (len > SOURCE_MAX_BYTES)
+        return err_set(err, ERR_REQUEST,
+                       "the source is larger than 1 MiB, the most that is taken: put it into a "
+                       "directory, grant that, and run the file");
+    if (memchr(source, '\0', len))
+        return err_set(err, ERR_REQUEST, "the source has a NUL byte in it: it must be text");
+    if (count_bytes(request, len, err) < 0)
+        return -1;
+    request->source = arena_strndup(arena, source, len);
+    request->source_len = len;
+    return request->source ? 0 : err_no_memory(err);
 }

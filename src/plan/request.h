@@ -13,6 +13,8 @@
 
 /* A larger module is refused: nothing that people build comes near, and it bounds the compiler. */
 #define MODULE_MAX_BYTES (256ULL << 20)
+/* Source text: as much as a manifest could hold. */
+#define SOURCE_MAX_BYTES ((size_t) 1 << 20)
 
 /* ACCESS_OVERLAY: the guest changes a copy; what becomes of it is decided afterwards. */
 enum access { ACCESS_RO, ACCESS_RW, ACCESS_OVERLAY };
@@ -28,11 +30,23 @@ enum proc_view { PROC_OWN, PROC_NONE };
 /* What becomes of the changes of overlay directories when the guest exits with 0. */
 enum apply { APPLY_NEVER, APPLY_ASK, APPLY_AUTO };
 
+/* Their names, by number and NULL at the end, as options, manifests and plans write them. */
+extern const char *const request_backend_names[];   /* wasm, native */
+extern const char *const request_access_names[];    /* read-only, read-write, overlay */
+extern const char *const request_isolation_names[]; /* full, landlock */
+extern const char *const request_network_names[];   /* none, loopback */
+extern const char *const request_proc_names[];      /* own, none */
+extern const char *const request_apply_names[];     /* never, ask, auto */
+
 struct request_dir {
     const char *host;  /* as the caller wrote it, behind its base if it was relative to one */
     const char *guest; /* where the guest finds it; several names for one grant: see `also_dot` */
-    bool plain;        /* no guest path was given: it is found as written; the first one is "." */
-    bool also_dot;     /* the guest finds it as "." too (the first plain one, unless written so) */
+    /*
+     * No guest path was given. A wasm guest finds it as written, which is what `guest` says; a
+     * native one at its absolute host path, which is known when it was opened.
+     */
+    bool plain;
+    bool also_dot; /* wasm: it is "." too (the first plain one, unless written so) */
     enum access access;
 };
 
@@ -57,30 +71,30 @@ struct request {
     bool pulley; /* --hardened: the interpreter, no executable page at all */
 
     /* BACKEND_NATIVE */
-    const char *program; /* a name on the guest's PATH or a path in the guest's view; its argv[0] */
+    const char *program; /* a name on CELL_PATH, or with a slash a path in the guest's view */
     const char *cwd;     /* in the guest's view; NULL: the first plain directory, else its HOME */
     const char *rootfs;  /* a tree of the host's in the place of its /usr; NULL: the host's */
-    const char *language; /* of `source`, as asked for; NULL where a program is run */
-    const char *source;   /* text that the guest finds in a file of its own; NULL: none */
-    size_t source_len;
-    const char *source_name; /* where: "/code/main.py" */
+    const char *source_name; /* where it finds `source`: "/code/main.py"; NULL: nowhere */
     enum network network;
     enum proc_view proc;
-    bool tty; /* a terminal of its own instead of pipes */
+    bool proc_given; /* or it is the default */
+    bool tty;        /* a terminal of its own instead of pipes */
     enum apply apply;
     bool diff; /* the changes as a unified diff too */
-    const char *
-        *unprotected; /* protected names that may be changed all the same; NULL-terminated */
-    size_t n_unprotected;
 
     /* all of them */
+    const char *language; /* of `source`, a row of language.h; NULL where no text is run */
+    const char *source;   /* NULL: none; without NUL bytes */
+    size_t source_len;
+    const char **unprotected; /* rules of protected.h that do not hold; NULL-terminated */
+    size_t n_unprotected;
     const char **args; /* after argv[0]; NULL-terminated */
     size_t n_args;
     const char **env; /* "NAME=value", in the order given; NULL-terminated; names are unique */
     size_t n_env;
     struct request_dir *dirs; /* guest names are unique */
     size_t n_dirs;
-    size_t strings_bytes; /* of args, env and labels so far, for their common cap */
+    size_t strings_bytes; /* of args, env, labels and source so far, for their common cap */
     struct request_label *labels;
     size_t n_labels;
     struct limits limits;
@@ -103,7 +117,7 @@ void request_init(struct request *request, enum backend backend);
  */
 #define REQUEST_MAX_ARGS 65536
 #define REQUEST_MAX_ENV 4096
-#define REQUEST_MAX_STRINGS_BYTES (4 * 1024 * 1024) /* all args, env and labels together */
+#define REQUEST_MAX_STRINGS_BYTES (4 * 1024 * 1024) /* all args, env, labels and source */
 #define REQUEST_MAX_DIRS 64
 #define REQUEST_MAX_LABELS 64
 
@@ -118,14 +132,9 @@ int request_prepend_args(struct request *request, struct arena *arena, const cha
  */
 int request_add_env(struct request *request, struct arena *arena, const char *assignment,
                     bool forced, struct err *err);
-/* A protected name (protected.h) that the guest may change all the same. */
+/* A rule of protected.h, by its name, that does not hold for this run. */
 int request_add_unprotected(struct request *request, struct arena *arena, const char *name,
                             struct err *err);
-/*
- * What holds between the parts, once all of them are there: what the backend or the rung cannot do
- * is refused, never ignored.
- */
-int request_check(const struct request *request, struct err *err);
 int request_add_label(struct request *request, struct arena *arena, const char *name,
                       const char *value, struct err *err);
 /* One --allow-dir value: PATH, or HOST::GUEST[:ro|:rw|:overlay]. */
@@ -144,10 +153,35 @@ int request_add_dir(struct request *request, struct arena *arena, const char *ba
  */
 int request_add_workspace(struct request *request, struct arena *arena, const char *base,
                           const char *path, struct err *err);
-/* "full" or "landlock". */
+/* One of their names above. */
 int request_set_isolation(struct request *request, const char *name, struct err *err);
+int request_set_network(struct request *request, const char *name, struct err *err);
+int request_set_proc(struct request *request, const char *name, struct err *err);
+int request_set_apply(struct request *request, const char *name, struct err *err);
 /* 64 hex digits. */
 int request_set_pin(struct request *request, struct arena *arena, const char *hex, struct err *err);
+/* What a native guest runs; its arguments are added one by one. */
+int request_set_program(struct request *request, struct arena *arena, const char *program,
+                        struct err *err);
+/* Text of the request's language. Empty, larger than SOURCE_MAX_BYTES or with a NUL: refused. */
+int request_set_source(struct request *request, struct arena *arena, const char *source, size_t len,
+                       struct err *err);
+/* Where a native guest begins to work: absolute, in its own view. */
+int request_set_cwd(struct request *request, struct arena *arena, const char *path,
+                    struct err *err);
+/* A tree of the host's; a relative path counts from base, as with request_add_dir. */
+int request_set_rootfs(struct request *request, struct arena *arena, const char *base,
+                       const char *path, struct err *err);
+/*
+ * The judge of where a native guest finds a directory: absolute, without "..", and none of the
+ * places that are the system's or the cell's own. For whoever learns later where a plain one is.
+ */
+int request_check_place(const char *guest, struct err *err);
+/*
+ * What holds between the parts, once all of them are there (check.c): what the backend or the rung
+ * cannot do is refused, never ignored.
+ */
+int request_check(const struct request *request, struct err *err);
 /*
  * `path`, behind `base` if it is relative and base is not NULL or empty; NULL if memory is
  * exhausted.

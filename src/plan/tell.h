@@ -58,6 +58,7 @@ struct tell_ready {
 #define RULE_READ_ONLY "read-only"
 #define RULE_SPECIAL "special-file"
 #define RULE_ABSOLUTE_LINK "absolute-link"
+#define RULE_PROTECTED "protected-name"
 
 struct tell_denial {
     char action[24];  /* "path_open" */

@@ -1,8 +1,10 @@
 #include "report/denial.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "plan/protected.h"
 
 /*
  * What to grant or to do instead. A rule that is not here has no remedy.
@@ -15,7 +17,21 @@ static const struct rule_hint {
     {RULE_READ_ONLY, "grant its directory for writing: --allow-dir HOST::GUEST:rw"},
     {RULE_ABSOLUTE_LINK, "make the link's target relative"},
     {RULE_SPECIAL, "use a regular file or a directory"},
+    {RULE_PROTECTED, "the host may run it later; if that is wanted: --unprotect NAME"},
 };
+
+/* Which name to give, where the path tells: it need not begin at the grant. */
+static const char *rule_behind(const struct tell_denial *denial)
+{
+    char target[sizeof(denial->target) + 1];
+    size_t len = strnlen(denial->target, sizeof(denial->target));
+
+    memcpy(target, denial->target, len);
+    target[len] = '\0';
+    return strncmp(denial->rule, RULE_PROTECTED, sizeof(denial->rule)) == 0
+               ? protected_move(target, NULL)
+               : NULL;
+}
 
 static const char *hint_of(const struct tell_denial *denial)
 {
@@ -23,6 +39,21 @@ static const char *hint_of(const struct tell_denial *denial)
         if (strncmp(denial->rule, rule_hints[i].rule, sizeof(denial->rule)) == 0)
             return rule_hints[i].hint;
     return NULL;
+}
+
+static void write_hint(struct json_writer *json, const struct tell_denial *denial)
+{
+    const char *rule = rule_behind(denial);
+    char hint[128];
+
+    if (rule == NULL) {
+        json_put_string(json, hint_of(denial));
+        return;
+    }
+    (void) snprintf(hint, sizeof(hint),
+                    "the host may run it later; if that is wanted: --unprotect %s",
+                    rule); /* fits */
+    json_put_string(json, hint);
 }
 
 /* An array of char from a cell need not end, and need not be UTF-8. */
@@ -41,6 +72,6 @@ void denial_write(struct json_writer *json, const struct tell_denial *denial)
     write_told(json, "target", denial->target, sizeof(denial->target));
     write_told(json, "rule", denial->rule, sizeof(denial->rule));
     json_key(json, "hint");
-    json_put_string(json, hint_of(denial));
+    write_hint(json, denial);
     json_close_object(json);
 }

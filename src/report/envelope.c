@@ -12,10 +12,11 @@
 #include "report/verdict.h"
 
 /*
- * Names of tell_ready's bits in `enforced`. Landlock's carries its version and is written by hand.
+ * Names of walls in `enforced`: each is there if all of its bits are. Landlock's carries its version
+ * and is written by hand.
  */
 static const struct wall_name {
-    uint32_t wall;
+    uint32_t walls;
     const char *name;
 } wall_names[] = {
     {WALL_USER_NAMESPACE, "namespace:user"},
@@ -25,21 +26,38 @@ static const struct wall_name {
     {WALL_UTS_NAMESPACE, "namespace:uts"},
     {WALL_NET_NAMESPACE, "namespace:net"},
     {WALL_CGROUP_NAMESPACE, "namespace:cgroup"},
+    {WALL_NO_NESTING, "namespace:no-nesting"},
     {WALL_EMPTY_ROOT, "root:empty"},
+    {WALL_OWN_ROOT, "root:own"},
+    {WALL_PINS, "protected-names:pinned"},
     {WALL_UID_RANGE, "identity:uid-range"},
     {WALL_NO_CAPABILITIES, "capabilities:none"},
     {WALL_NO_NEW_PRIVS, "no-new-privs"},
     {WALL_SECCOMP, "seccomp"},
-    {WALL_RLIMITS, "memory:rlimit"},
-    {WALL_RLIMITS, "cpu:rlimit+watch"},
+    {WALL_RLIMITS | WALL_CPU_WATCH, "memory:rlimit"},
+    {WALL_RLIMITS | WALL_CPU_WATCH, "cpu:rlimit+watch"},
+    {WALL_CGROUP_V1, "memory:cgroup-v1"},
+    {WALL_CGROUP_V1, "cpu:cgroup-v1"},
+    {WALL_CGROUP_V1, "processes:cgroup-v1"},
+    {WALL_CGROUP_V2, "memory:cgroup-v2"},
+    {WALL_CGROUP_V2, "cpu:cgroup-v2"},
+    {WALL_CGROUP_V2, "processes:cgroup-v2"},
+    {WALL_TREE_WATCH, "memory:rlimit+watch"},
+    {WALL_TREE_WATCH, "cpu:rlimit+watch"},
+    {WALL_TREE_WATCH | WALL_NPROC, "processes:rlimit"},
+    {WALL_SCRATCH, "disk:tmpfs"},
 };
 
 static const struct hit_limit {
     uint32_t hit;
     enum limit limit;
 } hit_limits[] = {
-    {HIT_MEMORY, LIMIT_MEMORY}, {HIT_TABLE, LIMIT_TABLE},           {HIT_DISK, LIMIT_DISK},
-    {HIT_FILE, LIMIT_FILE},     {HIT_OPEN_FILES, LIMIT_OPEN_FILES},
+    {HIT_MEMORY, LIMIT_MEMORY},
+    {HIT_TABLE, LIMIT_TABLE},
+    {HIT_DISK, LIMIT_DISK},
+    {HIT_FILE, LIMIT_FILE},
+    {HIT_OPEN_FILES, LIMIT_OPEN_FILES},
+    {HIT_PROCESSES, LIMIT_PROCESSES},
 };
 
 /*
@@ -102,7 +120,7 @@ static void write_truncated(struct json_writer *json, const struct result *resul
 static void write_usage(struct json_writer *json, const struct result *result)
 {
     const struct tell_done *done = &result->done;
-    bool heard = result->done_heard;
+    bool heard = result->done_heard && result->has_module; /* a native cell counts none of it */
 
     json_key(json, "usage");
     json_open_object(json);
@@ -138,7 +156,7 @@ static void write_enforced(struct json_writer *json, const struct result *result
     if (result->started)
         put_name(json, "isolation:%s", result->isolation);
     for (size_t i = 0; i < ARRAY_SIZE(wall_names); i++)
-        if (walls & wall_names[i].wall)
+        if ((walls & wall_names[i].walls) == wall_names[i].walls)
             json_put_string(json, wall_names[i].name);
     if (walls & WALL_LANDLOCK)
         put_name(json, "landlock:%u", result->ready.landlock_abi);
@@ -166,6 +184,31 @@ static void write_limits_hit(struct json_writer *json, uint32_t hits)
         if (hits & hit_limits[i].hit)
             json_put_string(json, limit_rows[hit_limits[i].limit].name);
     json_close_array(json);
+}
+
+static void write_path(struct json_writer *json, const char *key, const char *path)
+{
+    json_key(json, key);
+    json_put_text(json, path, strlen(path)); /* names of files need not be UTF-8 */
+}
+
+/* What the guest left that the host may run by itself: not prevented, so said. */
+static void write_host_executed(struct json_writer *json, const struct result *result)
+{
+    if (result->n_appeared == 0)
+        return;
+    json_key(json, "host_executed");
+    json_open_array(json);
+    for (size_t i = 0; i < result->n_appeared; i++) {
+        json_open_object(json);
+        write_path(json, "directory", result->appeared[i].host);
+        write_path(json, "path", result->appeared[i].path);
+        write_string(json, "rule", result->appeared[i].rule);
+        json_close_object(json);
+    }
+    json_close_array(json);
+    if (result->more_appeared > 0)
+        write_uint(json, "host_executed_omitted", result->more_appeared);
 }
 
 static const char *text_or_null(const char *text)
@@ -295,6 +338,7 @@ int envelope_write(int fd, const struct result *result, const struct request *re
     if (result->done_heard)
         write_limits_hit(&json, result->done.limits_hit);
     write_error_info(&json, result, request);
+    write_host_executed(&json, result);
     write_module(&json, result);
     write_fuel(&json, result, request);
     write_labels(&json, request);

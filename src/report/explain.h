@@ -6,5 +6,8 @@
 
 #include "plan/request.h"
 
-/* Writes the object and a newline to fd. 0, or -1 and errno when fd cannot take it. */
+/*
+ * Writes the object and a newline to fd. A native guest's variables that look like credentials are
+ * named without their value. 0, or -1 and errno when fd cannot take it or memory is exhausted.
+ */
 int explain_write(int fd, const struct request *request);

@@ -17,6 +17,7 @@ static const struct limit_words {
     {REASON_FUEL_LIMIT, LIMIT_FUEL, "guest used up its fuel limit"},
     {REASON_OUTPUT_LIMIT, LIMIT_OUTPUT, "guest wrote more than its output limit"},
     {REASON_DISK_LIMIT, LIMIT_DISK, "guest wrote more than its disk limit"},
+    {REASON_PROCESS_LIMIT, LIMIT_PROCESSES, "guest kept starting processes past its limit"},
 };
 
 bool verdict_is_success(const struct result *result)

@@ -74,6 +74,8 @@ static int judge(const struct request *request, const struct watch *watch, int *
         errno = watch->out.sink_errno;
         return err_sys(err, ERR_HOST, "cannot take the compiler's code");
     case ENDED_BY_ITSELF:
+    case ENDED_MEMORY: /* it has no cgroup */
+    case ENDED_PROCESSES:
         break;
     }
     if (watch->failed_heard) {
@@ -101,8 +103,7 @@ static int watch_compiler(struct child *child, const struct plan *plan, struct p
         .out = {.fd = take_fd(&pipes->ours[1]), .sink = code, .sink_max = COMPILE_CODE_BYTES},
         .err = {.fd = take_fd(&pipes->ours[2]), .capture = watch->err.capture, .sink = -1},
         .deadline_ns = plan->deadline_ns,
-        .cpu_ns = plan->limits.value[LIMIT_CPU],
-        .threads = count_cpus(),
+        .meter = {.cpu_ns = plan->limits.value[LIMIT_CPU], .threads = count_cpus()},
         .observer = watch->observer,
     };
     int rc = supervise(watch, arena, err);

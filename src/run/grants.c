@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include "base/mount.h"
 #include "run/identity.h"
 #include "run/own.h"
+#include "run/protect.h"
 
 static int refuse(const char *host, struct err *err)
 {
@@ -42,6 +45,8 @@ static int hand_over(struct grants *grants, struct identity_maps *maps, int *fd,
                      const struct stat *st, const struct request_dir *dir, struct err *err)
 {
     int user_namespace, clone;
+    uint64_t attributes =
+        mount_attributes(dir->access != ACCESS_RW, grants->backend == BACKEND_NATIVE);
     switch (grants->identity) {
     case IDENTITY_USER:
         return 0; /* by path, in the cell's own mount namespace; dev and ino are in the plan */
@@ -52,14 +57,54 @@ static int hand_over(struct grants *grants, struct identity_maps *maps, int *fd,
         break;
     }
     if (identity_map(maps, st->st_uid, st->st_gid, grants->host_uid, &user_namespace, err) < 0 ||
-        mount_detach(*fd, dir->host, dir->access == ACCESS_RO, user_namespace, &clone, err) < 0)
+        mount_detach(*fd, dir->host, attributes, user_namespace, &clone, err) < 0)
         return err_step(err, "root");
     grants->fds[grants->n_fds++] = clone;
     return 0;
 }
 
+/*
+ * A native guest finds a plain directory where it lies on the host: by the kernel's own word for
+ * the one that was opened.
+ */
+static int find_place(const struct request_dir *dir, int fd, struct arena *arena,
+                      const char **ret_guest, struct err *err)
+{
+    char link[32], path[PATH_MAX];
+    (void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
+    ssize_t len = readlink(link, path, sizeof(path) - 1);
+    if (len < 0)
+        return err_sys(err, ERR_HOST, "cannot see where the directory '%s' lies", dir->host);
+    path[len] = '\0';
+    if (request_check_place(path, err) < 0) {
+        (void) err_prefix(err, "the directory '%s'", dir->host);
+        return err_hint(err, "name another place for it in the guest's view: HOST::GUEST");
+    }
+    *ret_guest = arena_strdup(arena, path);
+    return *ret_guest ? 0 : err_no_memory(err);
+}
+
+static int place_native(struct grants *grants, size_t index, const struct request_dir *dir, int fd,
+                        struct arena *arena, struct err *err)
+{
+    struct plan_grant *planned = &grants->planned[index];
+    if (dir->plain && find_place(dir, fd, arena, &planned->guest, err) < 0)
+        return -1;
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(grants->planned[i].guest, planned->guest) == 0)
+            return err_set(err, ERR_REQUEST,
+                           "guest path '%s' is given twice: '%s' is found there already",
+                           planned->guest, grants->planned[i].host);
+    grants->hosts[index] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (grants->hosts[index] < 0)
+        return err_sys(err, ERR_HOST, "cannot keep the directory '%s' open", dir->host);
+    grants->n_hosts = index + 1;
+    return 0;
+}
+
 static int open_grants(const struct request *request, const struct own *own,
-                       struct identity_maps *maps, struct grants *grants, struct err *err)
+                       struct identity_maps *maps, struct grants *grants, struct arena *arena,
+                       struct err *err)
 {
     for (size_t i = 0; i < request->n_dirs; i++) {
         const struct request_dir *dir = &request->dirs[i];
@@ -71,10 +116,13 @@ static int open_grants(const struct request *request, const struct own *own,
             .host = dir->host,
             .guest = dir->guest,
             .also_dot = dir->also_dot,
+            .at = dir->access == ACCESS_RW ? protect_root(fd, dir->host, request->unprotected) : 0,
             .access = dir->access,
             .dev = st.st_dev,
             .ino = st.st_ino,
         };
+        if (request->backend == BACKEND_NATIVE && place_native(grants, i, dir, fd, arena, err) < 0)
+            return -1;
         if (hand_over(grants, maps, &fd, &st, dir, err) < 0)
             return -1;
     }
@@ -84,7 +132,7 @@ static int open_grants(const struct request *request, const struct own *own,
 int grants_choose(const struct request *request, const struct places *places,
                   struct grants *ret_grants, struct err *err)
 {
-    *ret_grants = (struct grants){.uid_lock = -1};
+    *ret_grants = (struct grants){.uid_lock = -1, .backend = request->backend};
     if (identity_choose(request->isolation, places, &ret_grants->identity, &ret_grants->host_uid,
                         &ret_grants->uid_lock, err) < 0)
         return err_step(err, "identity");
@@ -103,14 +151,16 @@ int grants_open(struct grants *grants, const struct request *request, const stru
     struct own own;
     own_init(&own, places);
     _cleanup_(identity_maps_release) struct identity_maps maps = {.count = 0};
-    return open_grants(request, &own, &maps, grants, err);
+    return open_grants(request, &own, &maps, grants, arena, err);
 }
 
 void grants_release(struct grants *grants)
 {
     for (size_t i = 0; i < grants->n_fds; i++)
         cleanup_fd(&grants->fds[i]);
-    grants->n_fds = 0;
+    for (size_t i = 0; i < grants->n_hosts; i++)
+        cleanup_fd(&grants->hosts[i]);
+    grants->n_fds = grants->n_hosts = 0;
     cleanup_fd(&grants->uid_lock);
     grants->uid_lock = -1;
 }

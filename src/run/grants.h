@@ -8,11 +8,14 @@
 #include "run/run.h"
 
 struct grants {
+    enum backend backend;
     struct plan_grant *planned; /* in the arena; for struct plan */
     size_t count;
     int fds[REQUEST_MAX_DIRS]; /* what goes to the cell; none (n_fds 0) where the cell opens them
                                   itself */
     size_t n_fds;
+    int hosts[REQUEST_MAX_DIRS]; /* native: the directories on the host; */
+    size_t n_hosts;
     enum identity identity;
     uint32_t host_uid; /* IDENTITY_RANGE */
     int uid_lock;      /* holds the uid for this run; -1 otherwise */

@@ -79,6 +79,11 @@ void result_release(struct result *result)
         return;
     buf_release(&result->stdout_capture.kept);
     buf_release(&result->stderr_capture.kept);
+    for (size_t i = 0; i < result->n_overlays; i++) {
+        cleanup_fd(&result->overlays[i].upper);
+        cleanup_fd(&result->overlays[i].lower);
+    }
+    result->n_overlays = 0;
 }
 
 /* err.h names the reason as text, because base/ does not know this room's enum. */

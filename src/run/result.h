@@ -48,6 +48,21 @@ struct timing {
 
 #define RESULT_MAX_TIMINGS 16
 
+/* An overlay directory after the run: what the guest changed, and what it saw. */
+struct result_overlay {
+    int upper, lower;
+    const char *host, *guest;
+};
+
+#define RESULT_MAX_APPEARED 256
+
+/* A name in a read-write directory that makes the host run something, and was not there before. */
+struct result_appeared {
+    const char *host; /* the directory */
+    const char *path; /* relative to it */
+    const char *rule;
+};
+
 struct result {
     char run_id[RUN_ID_SIZE];
     const char *backend; /* "wasm", or "none" before one is chosen */
@@ -58,12 +73,17 @@ struct result {
     struct err err; /* ERR_NONE where nothing failed on our side */
     struct capture stdout_capture, stderr_capture;
     uint64_t wall_ns, cpu_ns, max_rss_bytes;
-    bool started; /* TELL_READY was heard: `ready` holds */
+    uint64_t oom_kills, forks_refused; /* as its cgroup counted them */
+    bool started;                      /* TELL_READY was heard: `ready` holds */
     struct tell_ready ready;
     bool done_heard; /* `done` holds */
     struct tell_done done;
     struct tell_denial *denials;
     size_t n_denials;
+    struct result_overlay *overlays; /* in the arena; their descriptors are the result's */
+    size_t n_overlays;
+    struct result_appeared *appeared; /* protected names that the guest made; in the arena */
+    size_t n_appeared, more_appeared;
     bool has_module; /* the fields of `module` hold */
     struct digest module_sha256;
     bool module_cached;

@@ -31,8 +31,8 @@ struct places {
  * result. observer may be NULL. Signals: the caller has blocked SIGINT, SIGTERM, SIGHUP and
  * ignores SIGPIPE.
  */
-void run_wasm(const struct request *request, const struct places *places,
-              const struct observer *observer, struct arena *arena, struct result *result);
+void run_request(const struct request *request, const struct places *places,
+                 const struct observer *observer, struct arena *arena, struct result *result);
 /*
  * Removes what a killed run may have left (temp files); returns how many things went, -1 and *err
  * if a folder cannot be read.

@@ -38,7 +38,7 @@ struct birth {
  * In the new user namespace the child has every capability; exec would take them, and the cell
  * needs some for its walls.
  */
-static int keep_capabilities(void)
+static int keep_capabilities(bool is_native)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -48,8 +48,12 @@ static int keep_capabilities(void)
         data[i].inheritable = data[i].permitted;
     if (syscall(SYS_capset, &header, data) < 0)
         return -1;
-    static const int needed[] = {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP};
-    for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
+    static const int needed[] = {
+        CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP,
+        /* a native cell: no nested namespaces, a loopback, the folder of an overlay's work */
+        CAP_SYS_RESOURCE, CAP_NET_ADMIN, CAP_DAC_OVERRIDE};
+    size_t count = is_native ? ARRAY_SIZE(needed) : 4;
+    for (size_t i = 0; i < count; i++)
         if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, needed[i], 0, 0) < 0)
             return -1;
     return 0;
@@ -88,7 +92,7 @@ static int become_cell(void *data)
     (void) prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* cannot fail: the signal is valid */
     (void) setsid(); /* cannot fail in a new process: the caller's terminal signals us alone */
     reset_signals();
-    if (program->isolation == ISOLATION_FULL && keep_capabilities() < 0)
+    if (program->isolation == ISOLATION_FULL && keep_capabilities(program->is_native) < 0)
         (void) err_sys(&err, ERR_WALL, "cannot keep the capabilities of the new namespace");
     else if (keep_socket(birth->tell) < 0)
         (void) err_sys(&err, ERR_HOST, "cannot place the cell's descriptors");
@@ -225,6 +229,28 @@ static int pack_plan(const struct plan *plan, int *ret_fd, struct err *err)
     return fd_sealed("wasp-plan", packed.data, packed.len, ret_fd, err);
 }
 
+/* One byte and these, in one message. */
+static int send_descriptors(const struct child *child, char byte, const int *fds, size_t count,
+                            struct err *err)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * CELL_MAX_FDS)] = {0};
+    struct iovec bytes = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+    if (count > 0) {
+        message.msg_control = control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(header), fds, count * sizeof(int));
+    }
+    /* a cell that died already told why: that is heard by whoever watches it */
+    if (sendmsg(child->tell, &message, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
+        return err_sys(err, ERR_HOST, "cannot send to the cell");
+    return 0;
+}
+
 int child_load(const struct child *child, const struct child_load *load, struct err *err)
 {
     _cleanup_fd_ int plan = -1;
@@ -234,31 +260,29 @@ int child_load(const struct child *child, const struct child_load *load, struct 
     int fds[CELL_MAX_FDS] = {load->streams[0], load->streams[1], load->streams[2], plan,
                              load->code};
     size_t count = (size_t) cell_first_grant(load->plan->job) - 1;
+    if (load->plan->job == JOB_NATIVE && load->rootfs >= 0)
+        fds[count++] = load->rootfs;
     for (size_t i = 0; i < load->n_grants && i < REQUEST_MAX_DIRS; i++)
         fds[count++] = load->grants[i];
 
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = {0};
-    char go = 'g';
-    struct iovec bytes = {.iov_base = &go, .iov_len = 1};
-    struct msghdr message = {.msg_iov = &bytes,
-                             .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = CMSG_SPACE(count * sizeof(int))};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(count * sizeof(int));
-    memcpy(CMSG_DATA(header), fds, count * sizeof(int));
-    /* a cell that died already told why: that is heard by whoever watches it */
-    if (sendmsg(child->tell, &message, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
-        return err_sys(err, ERR_HOST, "cannot send the plan to the cell");
-    return 0;
+    return send_descriptors(child, GO_ALONE, fds, count, err);
+}
+
+int child_go(const struct child *child, enum cell_go go, const int *entries, size_t n_entries,
+             struct err *err)
+{
+    return send_descriptors(child, (char) go, entries, n_entries, err);
+}
+
+void child_signal(const struct child *child, int signal)
+{
+    if (child->pid > 0) /* ESRCH: it is dead already */
+        (void) syscall(SYS_pidfd_send_signal, child->pidfd, signal, NULL, 0);
 }
 
 void child_kill(const struct child *child)
 {
-    if (child->pid > 0) /* ESRCH: it is dead already */
-        (void) syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+    child_signal(child, SIGKILL);
 }
 
 int child_reap(struct child *child, int *ret_status, struct rusage *ret_usage, struct err *err)

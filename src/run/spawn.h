@@ -26,6 +26,7 @@ struct child {
 struct child_program {
     const char *dir;
     const char *name; /* "wasp-cell-wasm" */
+    bool is_native;
     enum isolation isolation;
     enum identity identity;
     uint32_t host_uid; /* IDENTITY_RANGE: what CELL_UID is on the host */
@@ -36,6 +37,7 @@ struct child_load {
     const struct plan *plan;
     int streams[3];    /* the child's ends */
     int code;          /* CELL_FD_CODE; not looked at for JOB_NATIVE */
+    int rootfs;        /* behind it, for JOB_NATIVE; -1: none */
     const int *grants; /* behind them, in the plan's order; none for IDENTITY_USER */
     size_t n_grants;
 };
@@ -47,7 +49,11 @@ struct child_load {
 int child_start(const struct child_program *program, struct child *ret_child, struct err *err);
 /* Sends the plan and the descriptors, which stay the caller's: the cell goes on. */
 int child_load(const struct child *child, const struct child_load *load, struct err *err);
+/* A native cell: its guest may begin, in the cgroup behind these descriptors, if there are any. */
+int child_go(const struct child *child, enum cell_go go, const int *entries, size_t n_entries,
+             struct err *err);
 void child_kill(const struct child *child);
+void child_signal(const struct child *child, int signal);
 /* Waits for its end. *ret_status is as of waitpid. */
 int child_reap(struct child *child, int *ret_status, struct rusage *ret_usage, struct err *err);
 /* Kills and reaps it if that has not happened, and closes everything. Takes CHILD_NONE too. */

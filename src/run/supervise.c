@@ -5,28 +5,41 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "run/hear.h"
 
 /*
- * ppoll on six descriptors rather than epoll and timerfds: the set changes with every feed,
+ * ppoll on a few descriptors rather than epoll and timerfds: the set changes with every feed,
  * deadlines are two numbers, and it saves a dozen system calls a run.
  */
-enum slot { SLOT_CHILD, SLOT_TELL, SLOT_OUT, SLOT_ERR, SLOT_SIGNAL, SLOT_FEED, SLOTS };
+enum slot {
+    SLOT_CHILD,
+    SLOT_TELL,
+    SLOT_OUT,
+    SLOT_ERR,
+    SLOT_SIGNAL,
+    SLOT_FEED,
+    SLOT_MEMORY,
+    SLOT_FORKS,
+    SLOTS
+};
+
+/* What a guest that was sent a signal has to end by itself. */
+#define GRACE_NS (2 * NS_PER_S)
 
 struct loop {
     struct watch *watch;
     struct arena *arena;
     int signals;
-    clockid_t cpu_clock;
-    uint64_t cpu_check_ns; /* when to look at the CPU clock next */
+    uint64_t
+        grace_ns; /* until when a guest that was asked to end may go on; UINT64_MAX: not asked */
     struct observer observer;
     uint64_t tick_ns; /* when it wants to be called next */
+    uint64_t kill_ns; /* a cell that was told to end and has not by then is killed */
     bool killed;
     bool tell_closed; /* a cell that closes its end must not make us spin on it */
 };
@@ -36,8 +49,14 @@ static void end_run(struct loop *loop, enum ended why)
     if (loop->killed)
         return; /* the first reason stands */
     loop->killed = true;
-    loop->watch->ended = why;
-    child_kill(loop->watch->child);
+    if (loop->watch->ended == ENDED_BY_ITSELF)
+        loop->watch->ended = why;
+    if (!loop->watch->ends_by_itself) {
+        child_kill(loop->watch->child);
+        return;
+    }
+    child_signal(loop->watch->child, CELL_SIGNAL_END);
+    loop->kill_ns = clock_monotonic_ns() + GRACE_NS;
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -114,7 +133,9 @@ static void drain_rest(struct loop *loop, struct drain *drain)
 
 static void end_feed(struct feed *feed)
 {
-    (void) close(take_fd(&feed->fd)); /* the guest sees the end of its stdin */
+    if (feed->is_terminal)
+        (void) !write(feed->fd, "\004", 1); /* a full terminal has input enough to end by itself */
+    (void) close(take_fd(&feed->fd));       /* the guest sees the end of its stdin */
 }
 
 static void refill(struct feed *feed)
@@ -147,141 +168,7 @@ static void feed_once(struct feed *feed)
         end_feed(feed); /* EPIPE: the guest closed it */
 }
 
-/* ---- what the cell tells --------------------------------------------------------------------- */
-
-static bool is_whole(const struct tell *tell, size_t len)
-{
-    static const size_t bodies[] = {
-        [TELL_FAILED] = sizeof(struct err),         [TELL_READY] = sizeof(struct tell_ready),
-        [TELL_DENIAL] = sizeof(struct tell_denial), [TELL_DONE] = sizeof(struct tell_done),
-        [TELL_HANDLE] = sizeof(struct tell_handle),
-    };
-    return len >= sizeof(tell->kind) && tell->kind < ARRAY_SIZE(bodies) && tell->kind != 0 &&
-           len == offsetof(struct tell, failed) + bodies[tell->kind];
-}
-
-#define TERMINATE(array) ((array)[sizeof(array) - 1] = '\0')
-
-static void hear_denial(struct loop *loop, struct tell_denial *denial)
-{
-    struct watch *watch = loop->watch;
-    if (watch->denials == NULL)
-        watch->denials = arena_array(loop->arena, TELL_MAX_DENIALS, sizeof(*watch->denials));
-    if (watch->denials == NULL || watch->n_denials == TELL_MAX_DENIALS)
-        return;
-    TERMINATE(denial->action);
-    TERMINATE(denial->target);
-    TERMINATE(denial->rule);
-    watch->denials[watch->n_denials++] = *denial;
-    if (loop->observer.denied != NULL)
-        loop->observer.denied(loop->observer.data, denial);
-}
-
-static void hear_ready(struct loop *loop, const struct tell_ready *ready)
-{
-    if (loop->watch->ready_heard)
-        return;
-    loop->watch->ready_heard = true;
-    loop->watch->ready = *ready;
-    if (loop->observer.started != NULL)
-        loop->observer.started(loop->observer.data);
-}
-
-/*
- * After TELL_READY the guest may be speaking: it may say that its own start failed, and nothing
- * about walls, grants or stale code, which would earn it a second run.
- */
-static bool may_say(const struct watch *watch, enum err_code code)
-{
-    if (!watch->ready_heard)
-        return code > ERR_NONE && code < ERR_CODES;
-    return code == ERR_MALFORMED || code == ERR_NO_START || code == ERR_NEEDS_MEMORY ||
-           code == ERR_NEEDS_TABLE || code == ERR_BACKEND;
-}
-
-static void hear_failure(struct watch *watch, struct err *failed)
-{
-    if (watch->failed_heard || watch->done_heard || !may_say(watch, failed->code))
-        return;
-    TERMINATE(failed->step);
-    TERMINATE(failed->message);
-    TERMINATE(failed->hint);
-    watch->failed = *failed;
-    watch->failed_heard = true;
-}
-
-static void hear(struct loop *loop, struct tell *tell)
-{
-    struct watch *watch = loop->watch;
-    switch ((enum tell_kind) tell->kind) {
-    case TELL_FAILED:
-        hear_failure(watch, &tell->failed);
-        break;
-    case TELL_READY:
-        hear_ready(loop, &tell->ready);
-        break;
-    case TELL_DENIAL:
-        hear_denial(loop, &tell->denial);
-        break;
-    case TELL_HANDLE:
-        break;
-    case TELL_DONE:
-        if (watch->done_heard || watch->failed_heard || !watch->ready_heard)
-            break;
-        TERMINATE(tell->done.trap_code);
-        TERMINATE(tell->done.trap_message);
-        watch->done = tell->done;
-        watch->done_heard = true;
-        break;
-    }
-}
-
-/* False once the cell's end is closed. A datagram of the wrong size is a lie and is dropped. */
-static bool hear_once(struct loop *loop)
-{
-    struct tell tell;
-    ssize_t n = recv(loop->watch->child->tell, &tell, sizeof(tell), MSG_DONTWAIT | MSG_TRUNC);
-    if (n < 0)
-        return errno == EINTR || errno == EAGAIN;
-    if (n == 0)
-        return false;
-    if ((size_t) n <= sizeof(tell) && is_whole(&tell, (size_t) n))
-        hear(loop, &tell);
-    return true;
-}
-
-static void hear_rest(struct loop *loop)
-{
-    struct pollfd ready = {.fd = loop->watch->child->tell, .events = POLLIN};
-    while (poll(&ready, 1, 0) == 1 && hear_once(loop))
-        ;
-}
-
 /* ---- time ------------------------------------------------------------------------------------ */
-
-static uint64_t cpu_used_ns(const struct loop *loop)
-{
-    struct timespec used;
-    if (clock_gettime(loop->cpu_clock, &used) < 0)
-        return 0; /* it is gone: the loop ends by itself */
-    return (uint64_t) used.tv_sec * NS_PER_S + (uint64_t) used.tv_nsec;
-}
-
-/*
- * A process on n CPUs cannot use more than n seconds a second: look again when it could have
- * reached the limit.
- */
-static void check_cpu(struct loop *loop, uint64_t now)
-{
-    uint64_t used = cpu_used_ns(loop);
-    if (used >= loop->watch->cpu_ns) {
-        end_run(loop, ENDED_CPU);
-        loop->cpu_check_ns = UINT64_MAX;
-        return;
-    }
-    uint64_t wait = (loop->watch->cpu_ns - used) / loop->watch->threads;
-    loop->cpu_check_ns = now + (wait < NS_PER_MS ? NS_PER_MS : wait);
-}
 
 static void call_tick(struct loop *loop, uint64_t now)
 {
@@ -290,37 +177,37 @@ static void call_tick(struct loop *loop, uint64_t now)
         loop->tick_ns = loop->observer.tick(loop->observer.data, now);
 }
 
-static void start_clocks(struct loop *loop)
-{
-    call_tick(loop, clock_monotonic_ns());
-    loop->cpu_check_ns = UINT64_MAX;
-    if (loop->watch->cpu_ns == UINT64_MAX)
-        return;
-    if (clock_getcpuclockid(loop->watch->child->pid, &loop->cpu_clock) == 0)
-        loop->cpu_check_ns = clock_monotonic_ns() + loop->watch->cpu_ns / loop->watch->threads;
-}
-
 static void check_clocks(struct loop *loop)
 {
     uint64_t now = clock_monotonic_ns();
-    if (now >= loop->cpu_check_ns)
-        check_cpu(loop, now);
+    enum ended why = meter_look(&loop->watch->meter, now);
+    if (why != ENDED_BY_ITSELF)
+        end_run(loop, why);
     call_tick(loop, now);
     if (now >= loop->watch->deadline_ns)
         end_run(loop, ENDED_WALL);
+    if (now >= loop->grace_ns)
+        end_run(loop, ENDED_SIGNAL);
+    if (now >= loop->kill_ns)
+        child_kill(loop->watch->child);
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 static struct timespec next_wait(const struct loop *loop)
 {
-    uint64_t until = loop->cpu_check_ns;
-    if (loop->watch->deadline_ns < until)
-        until = loop->watch->deadline_ns;
-    if (loop->tick_ns < until)
-        until = loop->tick_ns;
-    if (loop->killed || until == UINT64_MAX)
-        until = clock_monotonic_ns() +
-                3600 * NS_PER_S; /* only a descriptor can wake us; an hour is as good as never */
+    const struct watch *watch = loop->watch;
+    uint64_t until = sooner(sooner(watch->meter.next_ns, watch->deadline_ns),
+                            sooner(loop->tick_ns, loop->grace_ns));
     uint64_t now = clock_monotonic_ns();
+    if (loop->killed)
+        until = loop->kill_ns;
+    if (until == UINT64_MAX)
+        until =
+            now + 3600 * NS_PER_S; /* only a descriptor can wake us; an hour is as good as never */
     uint64_t wait = until > now ? until - now : 0;
     return (struct timespec){.tv_sec = (time_t) (wait / NS_PER_S),
                              .tv_nsec = (long) (wait % NS_PER_S)};
@@ -333,9 +220,25 @@ static void take_signal(struct loop *loop)
     struct signalfd_siginfo info;
     if (read(loop->signals, &info, sizeof(info)) != sizeof(info))
         return;
-    if (!loop->killed)
-        loop->watch->signal = (int) info.ssi_signo;
-    end_run(loop, ENDED_SIGNAL); /* WASI has no signals a guest could be sent */
+    if (loop->killed)
+        return;
+    loop->watch->signal = (int) info.ssi_signo;
+    /* WASI has no signals a guest could be sent; a native one is sent it, the second kills */
+    if (!loop->watch->forwards_signals || !loop->watch->ready_heard ||
+        loop->grace_ns != UINT64_MAX) {
+        end_run(loop, ENDED_SIGNAL);
+        return;
+    }
+    loop->watch->ended = ENDED_SIGNAL;
+    loop->grace_ns = clock_monotonic_ns() + GRACE_NS;
+    child_signal(loop->watch->child, loop->watch->signal);
+}
+
+static void hear_cgroup(struct loop *loop)
+{
+    enum ended why = meter_hear(&loop->watch->meter);
+    if (why != ENDED_BY_ITSELF)
+        end_run(loop, why);
 }
 
 static void fill_slots(const struct loop *loop, struct pollfd slots[SLOTS])
@@ -349,6 +252,15 @@ static void fill_slots(const struct loop *loop, struct pollfd slots[SLOTS])
     slots[SLOT_ERR] = (struct pollfd){.fd = watch->err.fd, .events = POLLIN};
     slots[SLOT_SIGNAL] = (struct pollfd){.fd = loop->signals, .events = POLLIN};
     slots[SLOT_FEED] = (struct pollfd){.fd = -1};
+    const struct cgroup *cgroup = watch->meter.cgroup;
+    slots[SLOT_MEMORY] = (struct pollfd){
+        .fd = cgroup && !loop->killed ? cgroup->memory_events : -1,
+        .events = cgroup && cgroup->kind == CGROUP_V1 ? POLLIN : POLLPRI,
+    };
+    slots[SLOT_FORKS] = (struct pollfd){
+        .fd = cgroup && !loop->killed ? cgroup->pids_events : -1,
+        .events = POLLPRI,
+    };
     if (feed == NULL || feed->fd < 0)
         return;
     if (feed->at == feed->len && feed->source >= 0)
@@ -357,10 +269,26 @@ static void fill_slots(const struct loop *loop, struct pollfd slots[SLOTS])
         slots[SLOT_FEED] = (struct pollfd){.fd = feed->fd, .events = POLLOUT};
 }
 
+static void serve(struct loop *loop, const struct pollfd slots[SLOTS])
+{
+    struct watch *watch = loop->watch;
+    if (slots[SLOT_SIGNAL].revents != 0)
+        take_signal(loop);
+    if (slots[SLOT_TELL].revents != 0)
+        loop->tell_closed = !hear_once(watch, loop->arena);
+    if (slots[SLOT_OUT].revents != 0 && slots[SLOT_OUT].fd == watch->out.fd)
+        drain_or_close(loop, &watch->out);
+    if (slots[SLOT_ERR].revents != 0)
+        drain_or_close(loop, &watch->err);
+    if (slots[SLOT_FEED].revents != 0 && watch->feed->fd >= 0)
+        feed_once(watch->feed);
+    if (slots[SLOT_MEMORY].revents != 0 || slots[SLOT_FORKS].revents != 0)
+        hear_cgroup(loop);
+}
+
 /* One wait and what it brought. False once the child is dead. */
 static bool turn(struct loop *loop, struct err *err, int *ret_failed)
 {
-    struct watch *watch = loop->watch;
     struct pollfd slots[SLOTS];
     fill_slots(loop, slots);
     struct timespec wait = next_wait(loop);
@@ -370,16 +298,7 @@ static bool turn(struct loop *loop, struct err *err, int *ret_failed)
         return false;
     }
     if (n > 0) {
-        if (slots[SLOT_SIGNAL].revents != 0)
-            take_signal(loop);
-        if (slots[SLOT_TELL].revents != 0)
-            loop->tell_closed = !hear_once(loop);
-        if (slots[SLOT_OUT].revents != 0)
-            drain_or_close(loop, &watch->out);
-        if (slots[SLOT_ERR].revents != 0)
-            drain_or_close(loop, &watch->err);
-        if (slots[SLOT_FEED].revents != 0)
-            feed_once(watch->feed);
+        serve(loop, slots);
         if (slots[SLOT_CHILD].revents != 0)
             return false;
     }
@@ -389,7 +308,8 @@ static bool turn(struct loop *loop, struct err *err, int *ret_failed)
 
 int supervise(struct watch *watch, struct arena *arena, struct err *err)
 {
-    struct loop loop = {.watch = watch, .arena = arena};
+    struct loop loop = {
+        .watch = watch, .arena = arena, .grace_ns = UINT64_MAX, .kill_ns = UINT64_MAX};
     if (watch->observer != NULL)
         loop.observer = *watch->observer;
     sigset_t set;
@@ -403,7 +323,8 @@ int supervise(struct watch *watch, struct arena *arena, struct err *err)
         return err_sys(err, ERR_HOST, "cannot listen to signals");
     }
     loop.signals = signals;
-    start_clocks(&loop);
+    call_tick(&loop, clock_monotonic_ns());
+    meter_start(&watch->meter, watch->child->pid);
     int failed = 0;
     while (turn(&loop, err, &failed))
         ;
@@ -413,7 +334,7 @@ int supervise(struct watch *watch, struct arena *arena, struct err *err)
     }
     if (child_reap(watch->child, &watch->status, &watch->usage, err) < 0)
         return -1;
-    hear_rest(&loop);
+    hear_rest(watch, arena);
     drain_rest(&loop, &watch->out);
     drain_rest(&loop, &watch->err);
     return 0;

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "run/meter.h"
 #include "run/observer.h"
 #include "run/result.h"
 #include "run/spawn.h"
@@ -26,29 +27,38 @@ struct drain {
 
 /* What goes into the guest's stdin: from a descriptor, or bytes that are here already. */
 struct feed {
-    int fd;     /* our end of its stdin, non-blocking; -1: nothing to feed */
-    int source; /* -1: only what is in bytes */
+    int fd;           /* our end of its stdin, non-blocking; -1: nothing to feed */
+    int source;       /* -1: only what is in bytes */
+    bool is_terminal; /* its end is a character, not a closed pipe */
     const char *bytes;
     size_t len, at;
     char chunk[16384];
 };
 
-enum ended { ENDED_BY_ITSELF, ENDED_WALL, ENDED_CPU, ENDED_OUTPUT, ENDED_SIGNAL };
+/* Descriptors that came from the cell while it was still our own code. */
+struct handles {
+    int terminal; /* the master of the guest's terminal; -1: none */
+    int *
+        uppers; /* of overlay directories, by the number of the grant; -1: none. NULL: not wanted */
+};
 
 struct watch {
     struct child *child;
     struct drain out, err;
     struct feed *feed;
-    uint64_t deadline_ns;            /* CLOCK_MONOTONIC, UINT64_MAX: none */
-    uint64_t cpu_ns;                 /* UINT64_MAX: none */
-    unsigned int threads;            /* how many CPUs it can use at once */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC, UINT64_MAX: none */
+    struct meter meter;
+    bool forwards_signals;           /* the guest is told and has a moment, then it is killed */
+    bool ends_by_itself;             /* the landlock rung: it ends its processes when told to */
     bool output_kills;               /* a capture that overflows ends the run */
     const struct observer *observer; /* may be NULL */
+    struct handles handles;
 
     /* filled in */
     enum ended ended;
-    int signal; /* ENDED_SIGNAL: which one came to us */
-    int status; /* as of waitpid */
+    int signal;     /* ENDED_SIGNAL: which one came to us */
+    bool was_asked; /* that signal was passed on before the guest was done */
+    int status;     /* as of waitpid */
     struct rusage usage;
     bool failed_heard, ready_heard, done_heard;
     struct err failed;

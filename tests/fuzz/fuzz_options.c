@@ -1,6 +1,6 @@
 /*
- * The option vector of `wasp run`: words apart by NUL bytes. Whatever they are, there is either a
- * request that can be shown or one clear error.
+ * The words of `wasp run`, `exec` and `code`, apart by NUL bytes. Whatever they are, there is either
+ * a request that can be shown or one clear error.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "front/run_options.h"
+#include "plan/language.h"
 #include "report/explain.h"
 
 #define MAX_WORDS 256
@@ -28,8 +29,9 @@ static void split(const char *text, size_t len, const char *ret_words[MAX_WORDS 
 
 static void check_err(const struct err *err)
 {
-    if (err_kind(err->code)->exit_status != 2 || err->message[0] == '\0' ||
-        strchr(err->message, '\n') || !utf8_valid(err->message, strlen(err->message)) ||
+    if ((err_kind(err->code)->exit_status != 2 && err->code != ERR_DENIED) ||
+        err->message[0] == '\0' || strchr(err->message, '\n') ||
+        !utf8_valid(err->message, strlen(err->message)) ||
         !utf8_valid(err->hint, strlen(err->hint)))
         abort();
 }
@@ -38,29 +40,48 @@ static void check_request(const struct request *request)
 {
     _cleanup_fd_ int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-    if (!request->module || request->args[request->n_args] || request->env[request->n_env])
+    if (request->args[request->n_args] || request->env[request->n_env])
         abort();
     if (null >= 0 && explain_write(null, request) < 0)
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void try_syntax(const struct syntax *syntax, enum backend backend, const char *const *words)
 {
-    _cleanup_free_ char *text = calloc(1, size + 1);
     struct arena *arena = arena_new();
-    const char *words[MAX_WORDS + 1];
     struct run_options options;
     struct err err = {0};
 
-    if (!text || !arena)
+    if (!arena)
+        abort();
+    run_options_init(&options, backend);
+    struct request *request = &options.request;
+    int rc = options_parse(syntax, words, &options, arena, &err);
+    if (rc == 0 && options.source)
+        rc = request_set_source(request, arena, options.source, strlen(options.source), &err);
+    if (rc == 0 && request->source)
+        rc = language_put(request, arena, &err);
+    if (rc == 0)
+        rc = request_check(request, &err);
+    if (rc < 0)
+        check_err(&err);
+    else
+        check_request(request);
+    arena_free(arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_free_ char *text = calloc(1, size + 1);
+    const char *words[MAX_WORDS + 1];
+
+    if (!text)
         abort();
     memcpy(text, data, size);
     split(text, size, words);
-    run_options_init(&options);
-    if (options_parse(&run_syntax, words, &options, arena, &err) < 0)
-        check_err(&err);
-    else
-        check_request(&options.request);
-    arena_free(arena);
+    try_syntax(&run_syntax, BACKEND_WASM, words);
+    try_syntax(&exec_syntax, BACKEND_NATIVE, words);
+    try_syntax(&code_syntax, BACKEND_NATIVE, words);
+    try_syntax(&code_wasm_syntax, BACKEND_WASM, words);
     return 0;
 }

@@ -1,6 +1,7 @@
 /*
  * Any sequence of WASI calls with any arguments over any memory. The guest has a writable and a
- * read-only grant in a throwaway folder; what lies beside them must be the same after each input.
+ * read-only grant in a throwaway folder; what lies beside them must be the same after each input,
+ * and in the writable one there must be the protected names that were there, unchanged.
  *
  * An input is a list of calls: the first byte picks the function, then come its arguments, one byte
  * each that picks where the number comes from (a small one, a pointer, an edge, the input itself).
@@ -19,6 +20,8 @@
 #include "base/cleanup.h"
 #include "cell/wasi/abi.h"
 #include "cell/wasi/wasi.h"
+#include "plan/protected.h"
+#include "run/protect_walk.h"
 
 #define MEMORY_BYTES 65536
 #define PATHS_AT 4096 /* the paths below, 64 bytes each */
@@ -36,10 +39,46 @@ struct input {
 };
 
 static const char *const paths[] = {
-    "file",        "sub",          "sub/inner", ".",     "..", "../outside/secret", "out",
-    "abs",         "new",          "new/",      "sub/",  "in", "in/inner",          "/etc/passwd",
-    "a/b/../../c", "sub/../../ro", "fifo",      "loop/", "",   "rel/secret",        "rel/",
-    "new2",        "sub/new",
+    "file",
+    "sub",
+    "sub/inner",
+    ".",
+    "..",
+    "../outside/secret",
+    "out",
+    "abs",
+    "new",
+    "new/",
+    "sub/",
+    "in",
+    "in/inner",
+    "/etc/passwd",
+    "a/b/../../c",
+    "sub/../../ro",
+    "fifo",
+    "loop/",
+    "",
+    "rel/secret",
+    "rel/",
+    "new2",
+    "sub/new",
+    ".git",
+    "hooks",
+    "..",
+    ".git/hooks/x",
+    ".git/config",
+    "config",
+    ".envrc",
+    "git/hooks",
+    ".idea",
+    "hl",
+    "hl/x",
+    "sub/.envrc",
+    ".config",
+    "sub/fish",
+    "gl/config",
+    "gl",
+    "hl/../config",
 };
 
 /* ---- the tree: rw and ro are granted, outside is not --------------------------------------- */
@@ -47,6 +86,7 @@ static const char *const paths[] = {
 struct tree {
     int root, rw, ro, outside;
     struct stat outside_stat, secret_stat, ro_stat;
+    struct stat config_stat, envrc_stat;
 };
 
 static int make_folder(int root, const char *name)
@@ -95,7 +135,7 @@ static void remove_tree(void)
     (void) rmdir(root_path);
 }
 
-static const struct tree *make_tree(void)
+static struct tree *make_tree(void)
 {
     static struct tree tree;
     assert(mkdtemp(root_path) != NULL && atexit(remove_tree) == 0);
@@ -124,6 +164,20 @@ static void plant(const struct tree *tree)
            symlinkat("loop", tree->rw, "loop") == 0);
 }
 
+/* What nobody may change in the writable one, and links to it. */
+static void plant_protected(struct tree *tree)
+{
+    int git = make_folder(tree->rw, ".git");
+
+    make_file(git, "config", "owner's");
+    make_file(git, "index", "anybody's");
+    make_file(tree->rw, ".envrc", "owner's");
+    assert(mkdirat(git, "hooks", 0755) == 0 && close(git) == 0 &&
+           symlinkat(".git/hooks", tree->rw, "hl") == 0 && symlinkat(".git", tree->rw, "gl") == 0);
+    assert(fstatat(tree->rw, ".git/config", &tree->config_stat, 0) == 0 &&
+           fstatat(tree->rw, ".envrc", &tree->envrc_stat, 0) == 0);
+}
+
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_mode == b->st_mode && a->st_nlink == b->st_nlink &&
@@ -139,6 +193,35 @@ static void check_outside(const struct tree *tree)
     assert(fstat(tree->outside, &st) == 0 && is_same(&st, &tree->outside_stat));
     assert(fstatat(tree->outside, "secret", &st, 0) == 0 && is_same(&st, &tree->secret_stat));
     assert(fstat(tree->ro, &st) == 0 && is_same(&st, &tree->ro_stat));
+}
+
+/* .git, config and hooks in it, .envrc */
+#define N_PROTECTED 4
+
+static int count_protected(void *data, const struct protect_entry *entry, struct err *err)
+{
+    bool is_dir = entry->type == DT_DIR;
+
+    (void) err;
+    assert(protected_at_rule(entry->above) == NULL); /* hooks were empty */
+    *(size_t *) data += (is_dir ? protected_at_name : protected_at_move)(entry->at) != NULL;
+    return 0;
+}
+
+static void check_protected(const struct tree *tree)
+{
+    size_t count = 0;
+    struct protect_walk walk = {.name = "rw",
+                                .whole = true,
+                                .max_entries = SIZE_MAX,
+                                .visit = count_protected,
+                                .data = &count};
+    struct stat st;
+    struct err err;
+
+    assert(fstatat(tree->rw, ".git/config", &st, 0) == 0 && is_same(&st, &tree->config_stat));
+    assert(fstatat(tree->rw, ".envrc", &st, 0) == 0 && is_same(&st, &tree->envrc_stat));
+    assert(protect_walk(tree->rw, PROTECTED_NOWHERE, &walk, &err) == 0 && count == N_PROTECTED);
 }
 
 /* ---- the calls ----------------------------------------------------------------------------- */
@@ -271,12 +354,13 @@ static struct wasi *make_guest(const struct tree *tree)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct tree *tree;
+    static struct tree *tree;
     struct input input = {data, size};
 
     if (tree == NULL)
         tree = make_tree();
     plant(tree);
+    plant_protected(tree);
     /* as large as the guest's, so that a sanitizer sees the first byte beyond it */
     struct wasi_memory memory = {calloc(1, MEMORY_BYTES), MEMORY_BYTES};
     assert(memory.base != NULL);
@@ -287,5 +371,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     wasi_free(wasi);
     free(memory.base);
     check_outside(tree);
+    check_protected(tree);
     return 0;
 }

@@ -57,6 +57,8 @@ static void call_foreign_architecture(void)
 #endif
 }
 
+const bool cell_is_native = false;
+
 int cell_job(struct cell *cell, struct err *err)
 {
     const struct plan *plan = &cell->plan;

@@ -42,6 +42,15 @@ GOOD_REQUESTS = [
     {"kind": "wasm-run", "module": "m.wasm", "args": ["a", ""], "stdin": {"text": "x"}, "isolation": "landlock",
      "limits": {"timeout_ms": 1, "fuel": "unlimited"}, "module_sha256": "aB" * 32, "labels": {"job": "1"},
      "network": {"mode": "none"}, "capabilities": [], "backend": "wasm"},
+    {"kind": "native-run", "argv": ["python3", "job.py"], "cwd": "/ws",
+     "allow_dirs": [{"path": ".", "access": "overlay", "guest": "/ws"}]},
+    {"kind": "native-run", "command": "make 'a b'", "args": ["x"], "backend": "native", "rootfs": "tree", "proc": "none",
+     "tty": True, "apply": "auto", "diff": True, "unprotected": [".envrc"], "env_force": {"LD_PRELOAD": "x"},
+     "allow_dirs": [{"path": ".", "access": "overlay", "guest": "/ws"}],
+     "network": {"mode": "loopback"}, "limits": {"processes": 7, "memory_bytes": "unlimited"}},
+    {"kind": "code", "language": "python", "source": "print(1)"},
+    {"kind": "code", "language": "bash", "source": "ls", "backend": "native", "cwd": "/"},
+    {"kind": "code", "language": "python", "source": "print(1)", "backend": "wasm", "runtime": "py", "limits": {"fuel": 5}},
 ]
 
 BAD_REQUESTS = [
@@ -69,7 +78,43 @@ BAD_REQUESTS = [
     {"kind": "wasm-run", "module": "m.wasm", "network": {"mode": "allowlist"}},
     {"kind": "sample", "sample": "x"},
     {"kind": "other"},
+    {"kind": "wasm-run", "module": "m.wasm", "cwd": "/"},
+    {"kind": "wasm-run", "module": "m.wasm", "backend": "native"},
+    {"kind": "wasm-run", "module": "m.wasm", "env_force": {}},
+    {"kind": "wasm-run", "module": "m.wasm", "limits": {"processes": 2}},
+    {"kind": "wasm-run", "module": "m.wasm", "allow_dirs": [{"path": "a", "access": "overlay"}]},
+    {"kind": "wasm-run", "module": "m.wasm", "network": {"mode": "loopback"}},
+    {"kind": "native-run"},
+    {"kind": "native-run", "argv": []},
+    {"kind": "native-run", "argv": [""]},
+    {"kind": "native-run", "argv": ["ls"], "command": "ls"},
+    {"kind": "native-run", "argv": ["ls"], "backend": "wasm"},
+    {"kind": "native-run", "argv": ["ls"], "module": "m"},
+    {"kind": "native-run", "argv": ["ls"], "runtime": "x"},
+    {"kind": "native-run", "argv": ["ls"], "module_sha256": "aB" * 32},
+    {"kind": "native-run", "argv": ["ls"], "cwd": "ws"},
+    {"kind": "native-run", "argv": ["ls"], "tty": 1},
+    {"kind": "native-run", "argv": ["ls"], "proc": "all"},
+    {"kind": "native-run", "argv": ["ls"], "apply": "yes"},
+    {"kind": "native-run", "argv": ["ls"], "limits": {"fuel": 1}},
+    {"kind": "native-run", "argv": ["ls"], "limits": {"disk_bytes": "unlimited"}},
+    {"kind": "native-run", "argv": ["ls"], "network": {"mode": "host"}},
+    {"kind": "native-run", "argv": ["ls"], "allow_dirs": [{"path": "a", "guest": "ws"}]},
+    {"kind": "code", "language": "python"},
+    {"kind": "code", "language": "ruby", "source": "x"},
+    {"kind": "code", "language": "python", "source": ""},
+    {"kind": "code", "language": "python", "source": "x", "argv": ["ls"]},
+    {"kind": "code", "language": "python", "source": "x", "runtime": "py"},
+    {"kind": "code", "language": "bash", "source": "x", "backend": "wasm"},
+    {"kind": "code", "language": "python", "source": "x", "backend": "wasm", "tty": True},
 ]
+
+
+def task_check(wasp, request):
+    """How wasp itself judges the manifest: its exit status."""
+    words = [wasp, "task", "check", "--manifest", "-"]
+    how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False}
+    return subprocess.run(words, input=json.dumps(request).encode(), **how).returncode
 
 
 def main():
@@ -88,9 +133,11 @@ def main():
         ok(not why, f"{value.get('error') or value.get('reason') or 'a plan'} fits {name}.json {why}")
 
     for request in GOOD_REQUESTS:
-        ok(not problems(schemas["request"], request), f"request.json takes {json.dumps(request)[:70]}")
+        ok(not problems(schemas["request"], request) and task_check(wasp, request) == 0,
+           f"request.json and wasp take {json.dumps(request)[:90]}")
     for request in BAD_REQUESTS:
-        ok(problems(schemas["request"], request), f"request.json refuses {json.dumps(request)[:70]}")
+        ok(problems(schemas["request"], request) and task_check(wasp, request) == 2,
+           f"request.json and wasp refuse {json.dumps(request)[-90:]}")
 
     for words in ([], ["--bogus"], ["/nonexistent.wasm"], ["m.wasm", "--env", "A"], ["m.wasm", "\udcff"]):
         values = lines(wasp, "run", *words)
@@ -98,7 +145,7 @@ def main():
            f"'wasp run {' '.join(words).encode(errors='backslashreplace').decode()}' answers with one envelope")
     plan = lines(wasp, "run", "m.wasm", "--dry-run", "--env", "A=b", "--allow-dir", "ws", "--stdin", "-")
     ok(len(plan) == 1 and not problems(schemas["plan"], plan[0]), "--dry-run answers with one plan")
-    for verb in ("gc", "version"):
+    for verb in ("doctor", "gc", "version"):
         with tempfile.TemporaryDirectory() as home:  # gc is for that one's folders, not for ours
             values = lines("env", "-i", f"HOME={home}", wasp, verb, "--json")
         ok(len(values) == 1 and not problems(schemas[verb], values[0]), f"'{verb} --json' prints what {verb}.json says")

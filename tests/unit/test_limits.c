@@ -33,6 +33,47 @@ static void test_defaults(void)
     }
 }
 
+/* The row of native. */
+static void test_native(void)
+{
+    static const struct {
+        enum limit limit;
+        const char *text;
+        const char *message; /* NULL: it is taken */
+    } rows[] = {
+        {LIMIT_MEMORY, "64GiB", NULL},
+        {LIMIT_MEMORY, "unlimited", NULL},
+        {LIMIT_PROCESSES, "4096", NULL},
+        {LIMIT_PROCESSES, "unlimited", "--processes: cannot be unlimited"},
+        {LIMIT_DISK, "unlimited", "--disk: cannot be unlimited"},
+        {LIMIT_FUEL, "1", "--fuel: a native program has no such limit"},
+        {LIMIT_FUEL, "unlimited", "--fuel: a native program has no such limit"},
+        {LIMIT_STACK, "1MiB", "--stack: a native program has no such limit"},
+        {LIMIT_TABLE, "1", "--table: a native program has no such limit"},
+        {LIMIT_COMPILE, "1s", "--compile-timeout: a native program has no such limit"},
+    };
+    struct limits limits;
+    const uint64_t *values = limits.value;
+
+    limits_init(&limits, BACKEND_NATIVE);
+    ok(values[LIMIT_WALL] == 30 * NS_PER_S && values[LIMIT_CPU] == 60 * NS_PER_S &&
+           values[LIMIT_MEMORY] == 512 * MIB && values[LIMIT_OUTPUT] == MIB &&
+           values[LIMIT_DISK] == 256 * MIB && values[LIMIT_FILE] == GIB &&
+           values[LIMIT_PROCESSES] == 128 && values[LIMIT_OPEN_FILES] == 1024,
+       "the defaults of a native program are those of CONTRACT");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct err err = {0};
+        int rc = limits_set_text(&limits, rows[i].limit, rows[i].text, &err);
+        if (!rows[i].message)
+            ok(rc == 0 && limits.given[rows[i].limit], "%s %s is taken for a native program",
+               limit_rows[rows[i].limit].option, rows[i].text);
+        else
+            ok(rc == -1 && err.code == ERR_REQUEST && strstr(err.message, rows[i].message),
+               "%s %s is refused for a native program", limit_rows[rows[i].limit].option,
+               rows[i].text);
+    }
+}
+
 static void test_texts(void)
 {
     static const struct {
@@ -139,6 +180,7 @@ static void test_format(void)
             struct err err;
             if (values[i] > limit_rows[limit].of[BACKEND_WASM].max)
                 continue;
+            limits_init(&limits, BACKEND_WASM);
             limits_format((enum limit) limit, values[i], text);
             same = same && limits_set_text(&limits, (enum limit) limit, text, &err) == 0 &&
                    limits.value[limit] == values[i];
@@ -149,6 +191,7 @@ static void test_format(void)
 int main(void)
 {
     test_defaults();
+    test_native();
     test_texts();
     test_numbers();
     test_format();

@@ -14,16 +14,25 @@
 static int parse(const char *const *words, struct arena *arena, struct run_options *options,
                  struct err *err)
 {
-    run_options_init(options);
+    run_options_init(options, BACKEND_WASM);
     return options_parse(&run_syntax, words, options, arena, err);
 }
 
+static int parse_native(const struct syntax *syntax, const char *const *words, struct arena *arena,
+                        struct run_options *options, struct err *err)
+{
+    run_options_init(options, BACKEND_NATIVE);
+    return options_parse(syntax, words, options, arena, err);
+}
+
 /* Each bad command line has one clear error. `says` must be in the message, `hints` in the hint. */
-static const struct {
+struct refused {
     const char *words[MAX_WORDS];
     const char *says;
     const char *hints;
-} refused[] = {
+};
+
+static const struct refused refused[] = {
     {{NULL}, "no MODULE.wasm is given", "wasp help run"},
     {{"--", "m.wasm"}, "no MODULE.wasm is given", "wasp help run"},
     {{"m.wasm", "x"}, "unexpected 'x'", "after '--'"},
@@ -61,18 +70,124 @@ static const struct {
     {{"m.wasm", "--allow-dir", ""}, "", ""},
     {{"m.wasm", "--allow-dir", "a", "--allow-dir", "a"}, "", ""},
     {{"m.wasm", "--allow-dir", "a::/x:no"}, "", ""},
+    {{"m.wasm", "--unprotect", "src"}, "--unprotect: 'src' is no protected name", ".git/hooks"},
+    {{"m.wasm", "--rootfs", "r"}, "'--rootfs' is not there for a wasm module", ""},
+    {{"m.wasm", "--tty"}, "'--tty' is not there for a wasm module", ""},
+    {{"m.wasm", "--env-force", "A=b"}, "'--env-force' is not there for a wasm module", ""},
 };
+
+static const struct refused exec_refused[] = {
+    {{NULL}, "no PROGRAM is given", "wasp exec [OPTIONS] -- PROGRAM ARGS"},
+    {{"--"}, "no PROGRAM is given", "wasp exec [OPTIONS] -- PROGRAM ARGS"},
+    {{"ls"}, "unexpected 'ls'", "wasp exec [OPTIONS] -- PROGRAM ARGS"},
+    {{"ls", "--", "x"}, "unexpected 'ls'", "wasp exec [OPTIONS] -- PROGRAM ARGS"},
+    {{"--", ""}, "the program is empty", ""},
+    {{"--fuel", "5", "--", "ls"}, "'--fuel' is not there for a native program", ""},
+    {{"--hardened", "--", "ls"}, "'--hardened' is not there for a native program", ""},
+    {{"--no-cache", "--", "ls"}, "'--no-cache' is not there for a native program", ""},
+    {{"--module-sha256", PIN, "--", "ls"}, "'--module-sha256' is not there", ""},
+    {{"-c", "x", "--", "ls"}, "unknown option '-c'", ""},
+    {{"--rootf", "x", "--", "ls"}, "unknown option '--rootf'", "did you mean '--rootfs'?"},
+    {{"--loopback=yes", "--", "ls"}, "--loopback takes no value", ""},
+    {{"--cwd", "x", "--", "ls"}, "not absolute", ""},
+    {{"--rootfs", "/", "--", "ls"}, "whole host", ""},
+    {{"--proc", "all", "--", "ls"}, "--proc must be one of own, none, not 'all'", ""},
+    {{"--apply", "yes", "--", "ls"}, "--apply must be one of never, ask, auto, not 'yes'", ""},
+    {{"--apply", "ask", "--apply", "ask", "--", "ls"}, "--apply is given twice", ""},
+    {{"--allow-dir", "a::b", "--", "ls"}, "not absolute", ""},
+};
+
+static const struct refused code_refused[] = {
+    {{"-c", "x"}, "no --lang LANGUAGE is given", "wasp help code"},
+    {{"--lang", "ruby", "-c", "x"}, "one of python, javascript, bash, not 'ruby'", ""},
+    {{"--lang", "bash", "-c"}, "-c needs a value: -c SOURCE", ""},
+    {{"--lang", "bash", "-c", "x", "-c", "y"}, "-c is given twice", ""},
+    {{"--lang", "bash", "-c=x"}, "unknown option '-c=x'", ""},
+    {{"--lang", "bash", "-cx"}, "unknown option '-cx'", ""},
+    {{"--lang", "bash", "a", "b"}, "unexpected 'b'", "after '--'"},
+    {{"--lang", "bash", "--fuel", "5"}, "'--fuel' is not there for the native backend", ""},
+    {{"--lang", "bash", "--backend", "docker"}, "one of wasm, native, not 'docker'", ""},
+};
+
+static void check_refused(const struct refused *row, int rc, const struct err *err)
+{
+    ok(rc < 0 && err_kind(err->code)->exit_status == 2 && err->message[0] &&
+           strstr(err->message, row->says) && strstr(err->hint, row->hints),
+       "a bad command line is refused: %s; %s", err->message, err->hint);
+}
 
 static void test_refused(struct arena *arena)
 {
+    struct run_options options;
+
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-        struct run_options options;
         struct err err = {0};
-        int rc = parse(refused[i].words, arena, &options, &err);
-        ok(rc < 0 && err_kind(err.code)->exit_status == 2 && err.message[0] &&
-               strstr(err.message, refused[i].says) && strstr(err.hint, refused[i].hints),
-           "bad command line %zu is refused: %s; %s", i, err.message, err.hint);
+        check_refused(&refused[i], parse(refused[i].words, arena, &options, &err), &err);
     }
+    for (size_t i = 0; i < ARRAY_SIZE(exec_refused); i++) {
+        const struct refused *row = &exec_refused[i];
+        struct err err = {0};
+        check_refused(row, parse_native(&exec_syntax, row->words, arena, &options, &err), &err);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(code_refused); i++) {
+        const struct refused *row = &code_refused[i];
+        struct err err = {0};
+        check_refused(row, parse_native(&code_syntax, row->words, arena, &options, &err), &err);
+    }
+}
+
+static void test_exec(struct arena *arena)
+{
+    static const char *const words[] = {
+        "--loopback",  "--proc=none", "--tty",    "--apply", "auto",        "--diff",
+        "--cwd",       "/ws",         "--rootfs", "tree",    "--env-force", "LD_PRELOAD=/x.so",
+        "--unprotect", ".envrc",      "--memory", "1GiB",    "--allow-dir", ".::/ws:overlay",
+        "--",          "make",        "--",       "-j2",     NULL};
+    struct run_options options;
+    struct err err = {0};
+
+    ok(parse_native(&exec_syntax, words, arena, &options, &err) == 0,
+       "exec takes options and, after '--', a program%s", err.message);
+    const struct request *request = &options.request;
+    ok(request->backend == BACKEND_NATIVE && strcmp(request->program, "make") == 0 &&
+           request->n_args == 2 && strcmp(request->args[0], "--") == 0 &&
+           strcmp(request->args[1], "-j2") == 0,
+       "the first word is the program, the others go to it as they are");
+    ok(request->network == NETWORK_LOOPBACK && request->proc == PROC_NONE && request->tty &&
+           request->apply == APPLY_AUTO && request->diff && strcmp(request->cwd, "/ws") == 0 &&
+           strcmp(request->rootfs, "tree") == 0 && request->n_unprotected == 1,
+       "every option of a native program sets its own field");
+    ok(request->n_env == 1 && request->limits.value[LIMIT_MEMORY] == UINT64_C(1) << 30 &&
+           request->limits.value[LIMIT_PROCESSES] == 128 &&
+           request->dirs[0].access == ACCESS_OVERLAY,
+       "limits are those of a native program");
+    static const char *const plain[] = {"--", "true", NULL};
+    ok(parse_native(&exec_syntax, plain, arena, &options, &err) == 0 &&
+           options.request.network == NETWORK_NONE && options.request.proc == PROC_OWN &&
+           options.request.apply == APPLY_NEVER && !options.request.tty,
+       "what is not asked for is not there");
+}
+
+/* What `wasp code` reads first says for which backend to read again. */
+static void test_code(struct arena *arena)
+{
+    static const char *const words[] = {"--fuel",    "5",    "--lang", "python", "-c", "-x=1",
+                                        "--backend", "wasm", "--",     "a",      NULL};
+    static const char *const other[] = {"--lang", "bash", "-", "--", "-c", "x", NULL};
+    struct run_options options;
+    struct err err = {0};
+
+    ok(parse_native(&code_syntax, words, arena, &options, &err) < 0 && options.backend &&
+           strcmp(options.backend, "wasm") == 0,
+       "the backend is read even where another option is not the native one's");
+    run_options_init(&options, BACKEND_WASM);
+    ok(options_parse(&code_wasm_syntax, words, &options, arena, &err) == 0 &&
+           options.request.limits.value[LIMIT_FUEL] == 5 && strcmp(options.source, "-x=1") == 0 &&
+           strcmp(options.request.language, "python") == 0 && options.request.n_args == 1,
+       "the value of -c is the next word, whatever it is");
+    ok(parse_native(&code_syntax, other, arena, &options, &err) == 0 && !options.source &&
+           strcmp(options.source_file, "-") == 0 && options.request.n_args == 2,
+       "'-' is an operand, and behind '--' there are no options");
 }
 
 /* One who asked for events or for quiet gets it, whatever else is wrong. */
@@ -163,22 +278,26 @@ static void test_limits(struct arena *arena)
 }
 
 /* What help, man page and completion rely on. */
-static void test_rows(void)
+static void test_rows(const struct syntax *syntax)
 {
     struct option option, other;
+    size_t n = 0;
 
-    for (size_t i = 0; syntax_option(&run_syntax, i, &option); i++) {
-        bool unique = true;
-        for (size_t j = 0; syntax_option(&run_syntax, j, &other); j++)
+    for (size_t i = 0; syntax_option(syntax, i, &option); i++, n++) {
+        bool unique = true, is_long = strncmp(option.name, "--", 2) == 0;
+        for (size_t j = 0; syntax_option(syntax, j, &other); j++)
             unique = unique && (i == j || strcmp(option.name, other.name) != 0);
-        ok(unique && strncmp(option.name, "--", 2) == 0 && strlen(option.name) <= SUGGEST_MAX_WORD,
+        ok(unique && is_long == !option_is_short(&option) &&
+               (is_long || (option.name[0] == '-' && strlen(option.name) == 2)) &&
+               strlen(option.name) <= SUGGEST_MAX_WORD,
            "%s is a name of its own", option.name);
         ok(option.help && option.help[0] && option.help[strlen(option.help) - 1] != '.' &&
                !strchr(option.help, '\n'),
            "%s has a help text of one line without a full stop", option.name);
-        ok((option.kind == OPTION_FLAG) == (option.metavar == NULL),
+        ok((option.kind == OPTION_FLAG || option.kind == OPTION_SET) == (option.metavar == NULL),
            "%s has a metavar exactly if it takes a value", option.name);
     }
+    ok(n > 10 && n <= 64, "'%s' has as many options as can be told apart", syntax->verb);
 }
 
 static void test_suggest(void)
@@ -218,7 +337,12 @@ int main(void)
     test_request(arena);
     test_values(arena);
     test_limits(arena);
-    test_rows();
+    test_exec(arena);
+    test_code(arena);
+    test_rows(&run_syntax);
+    test_rows(&exec_syntax);
+    test_rows(&code_syntax);
+    test_rows(&code_wasm_syntax);
     test_suggest();
     arena_free(arena);
     return done();

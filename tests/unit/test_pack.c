@@ -13,8 +13,9 @@
 /* A plan with room for what it points to. */
 struct sample {
     struct plan plan;
-    const char *args[MAX_ITEMS + 1], *env[MAX_ITEMS + 1];
+    const char *args[MAX_ITEMS + 1], *env[MAX_ITEMS + 1], *unprotected[MAX_ITEMS + 1];
     struct plan_grant grants[MAX_ITEMS];
+    struct plan_pin pins[MAX_ITEMS];
 };
 
 static unsigned seed = 1;
@@ -52,25 +53,24 @@ static uint64_t any_number(void)
     return roll(4) == 0 ? UINT64_MAX : (uint64_t) roll(1U << 30) << roll(32);
 }
 
-static void any_plan(struct sample *sample)
+static void any_native(struct plan_native *native)
+{
+    native->program = any_string();
+    native->cwd = any_string();
+    native->source = any_string();
+    native->source_name = any_string();
+    native->rootfs = any_string();
+    native->rootfs_dev = any_number();
+    native->rootfs_ino = any_number();
+    native->network = (enum network) roll(NETWORK_LOOPBACK + 1);
+    native->proc = (enum proc_view) roll(PROC_NONE + 1);
+    native->tty = roll(2);
+}
+
+static void any_grants(struct sample *sample)
 {
     struct plan *plan = &sample->plan;
 
-    memset(sample, 0, sizeof(*sample));
-    plan->job = (enum plan_job) roll(JOB_COMPILE + 1);
-    plan->isolation = (enum isolation) roll(ISOLATION_LANDLOCK + 1);
-    plan->identity = (enum identity) roll(IDENTITY_CALLER + 1);
-    plan->uid = (uint32_t) any_number();
-    plan->gid = (uint32_t) any_number();
-    plan->deadline_ns = any_number();
-    plan->use_fuel = roll(2);
-    plan->pulley = roll(2);
-    for (size_t i = 0; i < LIMIT_COUNT; i++)
-        plan->limits.value[i] = any_number();
-    plan->args = sample->args;
-    plan->n_args = any_strings(sample->args);
-    plan->env = sample->env;
-    plan->n_env = any_strings(sample->env);
     plan->grants = sample->grants;
     plan->n_grants = roll(MAX_ITEMS + 1);
     for (size_t i = 0; i < plan->n_grants; i++)
@@ -78,10 +78,47 @@ static void any_plan(struct sample *sample)
             .host = any_string(),
             .guest = any_string(),
             .also_dot = roll(2),
-            .access = (enum access) roll(ACCESS_RW + 1),
+            .at = (uint8_t) roll(256),
+            .access = (enum access) roll(ACCESS_OVERLAY + 1),
             .dev = any_number(),
             .ino = any_number(),
         };
+    plan->pins = sample->pins;
+    plan->n_pins = roll(MAX_ITEMS + 1);
+    for (size_t i = 0; i < plan->n_pins; i++)
+        sample->pins[i] = (struct plan_pin){
+            .grant = roll(REQUEST_MAX_DIRS),
+            .kind = (enum pin_kind) roll(PIN_MASK + 1),
+            .path = any_string(),
+        };
+}
+
+static void any_plan(struct sample *sample)
+{
+    struct plan *plan = &sample->plan;
+
+    memset(sample, 0, sizeof(*sample));
+    plan->job = (enum plan_job) roll(JOB_NATIVE + 1);
+    plan->isolation = (enum isolation) roll(ISOLATION_LANDLOCK + 1);
+    plan->identity = (enum identity) roll(IDENTITY_CALLER + 1);
+    plan->uid = (uint32_t) any_number();
+    plan->gid = (uint32_t) any_number();
+    plan->deadline_ns = any_number();
+    plan->use_fuel = roll(2);
+    plan->pulley = roll(2);
+    plan->limits.backend = (enum backend) roll(BACKENDS);
+    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+        plan->limits.value[i] = any_number();
+        plan->limits.given[i] = roll(2);
+    }
+    plan->args = sample->args;
+    plan->n_args = any_strings(sample->args);
+    plan->env = sample->env;
+    plan->n_env = any_strings(sample->env);
+    plan->unprotected = sample->unprotected;
+    plan->n_unprotected = any_strings(sample->unprotected);
+    any_grants(sample);
+    any_native(&plan->native);
 }
 
 static bool same_strings(const char *const *a, size_t n_a, const char *const *b, size_t n_b)
@@ -97,11 +134,29 @@ static bool same_grants(const struct plan *a, const struct plan *b)
     for (size_t i = 0; a->n_grants == b->n_grants && i < a->n_grants; i++) {
         const struct plan_grant *x = &a->grants[i], *y = &b->grants[i];
         if (strcmp(x->host, y->host) != 0 || strcmp(x->guest, y->guest) != 0 ||
-            x->also_dot != y->also_dot || x->access != y->access || x->dev != y->dev ||
-            x->ino != y->ino)
+            x->also_dot != y->also_dot || x->at != y->at || x->access != y->access ||
+            x->dev != y->dev || x->ino != y->ino)
             return false;
     }
     return a->n_grants == b->n_grants;
+}
+
+static bool same_pins(const struct plan *a, const struct plan *b)
+{
+    for (size_t i = 0; a->n_pins == b->n_pins && i < a->n_pins; i++)
+        if (a->pins[i].grant != b->pins[i].grant || a->pins[i].kind != b->pins[i].kind ||
+            strcmp(a->pins[i].path, b->pins[i].path) != 0)
+            return false;
+    return a->n_pins == b->n_pins;
+}
+
+static bool same_native(const struct plan_native *a, const struct plan_native *b)
+{
+    return strcmp(a->program, b->program) == 0 && strcmp(a->cwd, b->cwd) == 0 &&
+           strcmp(a->source, b->source) == 0 && strcmp(a->source_name, b->source_name) == 0 &&
+           strcmp(a->rootfs, b->rootfs) == 0 && a->rootfs_dev == b->rootfs_dev &&
+           a->rootfs_ino == b->rootfs_ino && a->network == b->network && a->proc == b->proc &&
+           a->tty == b->tty;
 }
 
 static bool same_plan(const struct plan *a, const struct plan *b)
@@ -111,7 +166,9 @@ static bool same_plan(const struct plan *a, const struct plan *b)
            a->use_fuel == b->use_fuel && a->pulley == b->pulley &&
            memcmp(&a->limits, &b->limits, sizeof(a->limits)) == 0 &&
            same_strings(a->args, a->n_args, b->args, b->n_args) &&
-           same_strings(a->env, a->n_env, b->env, b->n_env) && same_grants(a, b);
+           same_strings(a->env, a->n_env, b->env, b->n_env) &&
+           same_strings(a->unprotected, a->n_unprotected, b->unprotected, b->n_unprotected) &&
+           same_grants(a, b) && same_pins(a, b) && same_native(&a->native, &b->native);
 }
 
 static void pack(const struct plan *plan, struct buf *into)
@@ -160,7 +217,11 @@ static size_t touch(const struct plan *plan)
         sum += strlen(plan->env[i]);
     for (size_t i = 0; i < plan->n_grants; i++)
         sum += strlen(plan->grants[i].host) + strlen(plan->grants[i].guest);
-    return sum;
+    for (size_t i = 0; i < plan->n_pins; i++)
+        sum += strlen(plan->pins[i].path);
+    for (size_t i = 0; i < plan->n_unprotected; i++)
+        sum += strlen(plan->unprotected[i]);
+    return sum + strlen(plan->native.program) + strlen(plan->native.rootfs);
 }
 
 /*
@@ -179,7 +240,7 @@ static bool survives(const char *bytes, size_t len, bool *ret_taken)
     *ret_taken = plan_unpack(exact, len, &plan, &err) == 0;
     if (!*ret_taken)
         return err.code == ERR_BACKEND && plan.n_args == 12345;
-    bool sound = touch(&plan) <= len && plan.job <= JOB_COMPILE &&
+    bool sound = touch(&plan) <= len && plan.job <= JOB_NATIVE &&
                  plan.isolation <= ISOLATION_LANDLOCK && plan.identity <= IDENTITY_CALLER;
     free(plan.args);
     return sound;
@@ -193,7 +254,8 @@ static void test_damage(void)
 
     do
         any_plan(&sample);
-    while (sample.plan.n_args < 2 || sample.plan.n_env < 2 || sample.plan.n_grants < 2);
+    while (sample.plan.n_args < 2 || sample.plan.n_env < 2 || sample.plan.n_grants < 2 ||
+           sample.plan.n_pins < 2 || sample.plan.n_unprotected < 2);
     pack(&sample.plan, &packed);
 
     for (size_t len = 0; len < packed.len; len++)
@@ -213,8 +275,13 @@ static void test_damage(void)
        "a plan with a byte too many is refused");
 }
 
-/* Offsets of the form: the number of arguments follows MAGIC, eight numbers and the limits. */
-#define COUNTS_AT (8 * (1 + 8 + LIMIT_COUNT))
+/*
+ * Offsets of the form: the number of arguments follows MAGIC, eight numbers, those of the limits and
+ * six of a native job; five counts follow one another, and behind them five empty strings.
+ */
+#define COUNTS_AT (8 * (1 + 8 + 1 + 2 * LIMIT_COUNT + 6))
+#define COUNTS 5
+#define EMPTY_STRINGS (5 * (8 + 1))
 
 static void test_lies(void)
 {
@@ -224,9 +291,10 @@ static void test_lies(void)
     bool refused = true, taken;
 
     pack(&empty, &packed);
-    ok(packed.len == COUNTS_AT + 24 && survives(packed.data, packed.len, &taken) && taken,
+    ok(packed.len == COUNTS_AT + 8 * COUNTS + EMPTY_STRINGS &&
+           survives(packed.data, packed.len, &taken) && taken,
        "an empty plan is a plan");
-    for (size_t list = 0; list < 3; list++)
+    for (size_t list = 0; list < COUNTS; list++)
         for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
             uint64_t none = 0;
             memcpy(packed.data + COUNTS_AT + 8 * list, &lies[i], sizeof(lies[i]));

@@ -9,24 +9,29 @@
 #include "plan/request.h"
 
 /* What a request grants, in short: "host>guest:ro host>guest+.:rw". */
+static const char *const access_words[] = {
+    [ACCESS_RO] = "ro", [ACCESS_RW] = "rw", [ACCESS_OVERLAY] = "overlay"};
+
 static void describe(const struct request *request, struct buf *into)
 {
     for (size_t i = 0; i < request->n_dirs; i++) {
         const struct request_dir *dir = &request->dirs[i];
         if (buf_printf(into, "%s%s>%s%s:%s", i ? " " : "", dir->host, dir->guest,
-                       dir->also_dot ? "+." : "", dir->access == ACCESS_RO ? "ro" : "rw") < 0)
+                       dir->also_dot ? "+." : "", access_words[dir->access]) < 0)
             abort();
     }
 }
 
 #define MAX_TEXTS 4
 
-static const struct {
+struct dir_row {
     const char *texts[MAX_TEXTS];
     const char *granted; /* NULL: the last one is refused */
     const char *message; /* part of the refusal */
     const char *sentence;
-} dir_rows[] = {
+};
+
+static const struct dir_row dir_rows[] = {
     {{"ws"}, "ws>ws+.:rw", NULL, "a plain directory is read-write, found as given and as '.'"},
     {{"/a/b"}, "/a/b>/a/b+.:rw", NULL, "an absolute one likewise"},
     {{"ws", "data"}, "ws>ws+.:rw data>data:rw", NULL, "only the first plain one is '.'"},
@@ -70,28 +75,80 @@ static const struct {
     {{"ws", "."}, NULL, "'.' is given twice", "a plain '.' must come first"},
 };
 
+#define TAKEN "is there already"
+
+static const struct dir_row native_dir_rows[] = {
+    {{"ws"}, "ws>ws:rw", NULL, "a plain directory of a native guest is no '.'"},
+    {{"/a/b"}, "/a/b>/a/b:rw", NULL, "nor is an absolute one"},
+    {{".", "ws"}, ".>.:rw ws>ws:rw", NULL, "plain ones in any order"},
+    {{"ws", "."}, "ws>ws:rw .>.:rw", NULL, "'.' need not come first"},
+    {{"../up"}, "../up>../up:rw", NULL, "'..' in a plain path is the host's matter"},
+    {{"a::/x:overlay"}, "a>/x:overlay", NULL, "a native guest has overlays"},
+    {{"a::/x", "b::/x/y:ro"}, "a>/x:rw b>/x/y:ro", NULL, "one may lie in another"},
+    {{"a::/etc/app:ro"}, "a>/etc/app:ro", NULL, "below /etc there is room"},
+    {{"a::/usr/local/x"}, "a>/usr/local/x:rw", NULL, "and below /usr, as far as its text tells"},
+    {{"a::/tmp"}, "a>/tmp:rw", NULL, "scratch space can be replaced"},
+    {{"a::/library"}, "a>/library:rw", NULL, "/library is not /lib"},
+    {{"a::/developer"}, "a>/developer:rw", NULL, "/developer is not /dev"},
+    {{"a::/x/dev"}, "a>/x/dev:rw", NULL, "names deeper down are free"},
+    {{"/::/host:ro"}, "/>/host:ro", NULL, "the whole host can be granted read-only by name"},
+    {{"a::x"}, NULL, "not absolute", "a relative guest path is refused"},
+    {{"a::."}, NULL, "not absolute", "so is '.'"},
+    {{"a::/x/../y"}, NULL, "without '..'", "'..' in a guest path is refused"},
+    {{"a::/"}, NULL, "the guest's root", "the guest's root is refused"},
+    {{"a:://.//"}, NULL, "the guest's root", "and in other words"},
+    {{"a::/./"}, NULL, "the guest's root", "with dots too"},
+    {{"a::/proc"}, NULL, TAKEN, "/proc is refused"},
+    {{"a::/proc/x"}, NULL, TAKEN, "and what is below it"},
+    {{"a::/dev"}, NULL, TAKEN, "/dev is refused"},
+    {{"a::/dev/shm"}, NULL, TAKEN, "and what is below it"},
+    {{"a::/sys/x"}, NULL, TAKEN, "/sys is refused"},
+    {{"a::/code"}, NULL, TAKEN, "/code is refused"},
+    {{"a::/code/x"}, NULL, TAKEN, "and what is below it"},
+    {{"a::/usr"}, NULL, TAKEN, "/usr itself is refused"},
+    {{"a::/.//usr/."}, NULL, TAKEN, "however it is written"},
+    {{"a::/etc"}, NULL, TAKEN, "/etc itself is refused"},
+    {{"a::/bin"}, NULL, TAKEN, "/bin is refused"},
+    {{"a::/sbin"}, NULL, TAKEN, "/sbin is refused"},
+    {{"a::/lib"}, NULL, TAKEN, "/lib is refused"},
+    {{"a::/lib64"}, NULL, TAKEN, "/lib64 is refused"},
+    {{"/usr"}, NULL, TAKEN, "a plain path that is such a place is refused"},
+    {{"/proc/self"}, NULL, TAKEN, "and one below it"},
+    {{"/"}, NULL, "the whole host", "a plain '/' is refused"},
+    {{"/::/host:overlay"}, NULL, "the whole host", "the whole host as overlay is refused"},
+    {{"a::/x", "b::/./x"}, NULL, "is given twice", "the same guest path twice is refused"},
+    {{"/a", "b::/a"}, NULL, "is given twice", "also where one of them is plain"},
+    {{"a::/x:over"}, NULL, "'over' is no access", "a misspelt access is refused, not granted"},
+};
+
+static void test_dir_row(const struct dir_row *row, enum backend backend)
+{
+    _cleanup_(buf_release) struct buf granted = BUF_INIT(4096);
+    struct arena *arena = arena_new();
+    struct request request;
+    struct err err = {0};
+    int rc = 0;
+    size_t added = 0;
+
+    request_init(&request, backend);
+    for (; added < MAX_TEXTS && row->texts[added] && rc == 0; added++)
+        rc = request_add_dir_text(&request, arena, row->texts[added], &err);
+    describe(&request, &granted);
+    bool holds = row->granted
+                     ? rc == 0 && strcmp(granted.data, row->granted) == 0
+                     : rc == -1 && err.code == ERR_REQUEST && request.n_dirs == added - 1 &&
+                           strstr(err.message, row->message);
+    if (!ok(holds, "%s", row->sentence))
+        printf("# %s, %s\n", granted.data ? granted.data : "", err.message);
+    arena_free(arena);
+}
+
 static void test_dirs(void)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(dir_rows); i++) {
-        _cleanup_(buf_release) struct buf granted = BUF_INIT(4096);
-        struct arena *arena = arena_new();
-        struct request request;
-        struct err err = {0};
-        int rc = 0;
-        size_t added = 0;
-
-        request_init(&request, BACKEND_WASM);
-        for (; added < MAX_TEXTS && dir_rows[i].texts[added] && rc == 0; added++)
-            rc = request_add_dir_text(&request, arena, dir_rows[i].texts[added], &err);
-        describe(&request, &granted);
-        bool holds = dir_rows[i].granted
-                         ? rc == 0 && strcmp(granted.data, dir_rows[i].granted) == 0
-                         : rc == -1 && err.code == ERR_REQUEST && request.n_dirs == added - 1 &&
-                               strstr(err.message, dir_rows[i].message);
-        if (!ok(holds, "%s", dir_rows[i].sentence))
-            printf("# %s, %s\n", granted.data ? granted.data : "", err.message);
-        arena_free(arena);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(dir_rows); i++)
+        test_dir_row(&dir_rows[i], BACKEND_WASM);
+    for (size_t i = 0; i < ARRAY_SIZE(native_dir_rows); i++)
+        test_dir_row(&native_dir_rows[i], BACKEND_NATIVE);
 }
 
 static void test_dir_parts(struct arena *arena)
@@ -263,6 +320,76 @@ static void test_settings(struct arena *arena)
     ok(request_set_pin(&request, arena, pin + 1, &err) == -1, "one of 63 is refused");
 }
 
+typedef int set_text(struct request *request, const char *name, struct err *err);
+
+static void test_choices(void)
+{
+    static const struct {
+        set_text *set;
+        const char *const *names;
+    } rows[] = {
+        {request_set_isolation, request_isolation_names},
+        {request_set_network, request_network_names},
+        {request_set_proc, request_proc_names},
+        {request_set_apply, request_apply_names},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct request request;
+        struct err err = {0};
+        bool taken = true;
+        request_init(&request, BACKEND_NATIVE);
+        for (size_t k = 0; rows[i].names[k]; k++)
+            taken = taken && rows[i].set(&request, rows[i].names[k], &err) == 0;
+        ok(taken, "every choice of which '%s' is one is taken", rows[i].names[0]);
+        ok(rows[i].set(&request, "bogus", &err) == -1 && err.code == ERR_REQUEST &&
+               strstr(err.message, "'bogus'") && strstr(err.message, rows[i].names[1]),
+           "another is refused, with those there are: %s", err.message);
+        ok(rows[i].set(&request, "", &err) == -1, "so is none");
+    }
+}
+
+static void test_native_parts(struct arena *arena)
+{
+    static char large[SOURCE_MAX_BYTES + 1];
+    struct request request;
+    struct err err;
+
+    request_init(&request, BACKEND_NATIVE);
+    ok(request_set_program(&request, arena, "", &err) == -1 && !request.program &&
+           request_set_program(&request, arena, "python3", &err) == 0 &&
+           strcmp(request.program, "python3") == 0,
+       "a program has a name");
+    ok(request_set_cwd(&request, arena, "ws", &err) == -1 && strstr(err.message, "not absolute") &&
+           request_set_cwd(&request, arena, "", &err) == -1 && !request.cwd &&
+           request_set_cwd(&request, arena, "/ws", &err) == 0 && strcmp(request.cwd, "/ws") == 0,
+       "a working directory is absolute");
+    ok(request_set_rootfs(&request, arena, NULL, "/", &err) == -1 &&
+           strstr(err.message, "whole host") &&
+           request_set_rootfs(&request, arena, "/m", "..", &err) == -1 &&
+           request_set_rootfs(&request, arena, NULL, "", &err) == -1 && !request.rootfs &&
+           request_set_rootfs(&request, arena, "m", "tree", &err) == 0 &&
+           strcmp(request.rootfs, "m/tree") == 0,
+       "a root is any folder but the host's own root");
+    memset(large, 'x', sizeof(large));
+    ok(request_set_source(&request, arena, large, sizeof(large), &err) == -1 &&
+           request_set_source(&request, arena, "", 0, &err) == -1 &&
+           request_set_source(&request, arena, "a\0b", 3, &err) == -1 && !request.source,
+       "source that is too large, empty or no text is refused");
+    ok(request_set_source(&request, arena, large, sizeof(large) - 1, &err) == 0 &&
+           request.source_len == SOURCE_MAX_BYTES && request.strings_bytes == SOURCE_MAX_BYTES + 1,
+       "1 MiB of source is taken, and counts");
+    ok(request_add_unprotected(&request, arena, "src", &err) == -1 &&
+           strstr(err.message, "'src' is no protected name") && request.n_unprotected == 0,
+       "what is not protected cannot be unprotected");
+    ok(request_add_unprotected(&request, arena, ".envrc", &err) == 0 &&
+           request_add_unprotected(&request, arena, ".envrc", &err) == 0 &&
+           request_add_unprotected(&request, arena, ".git/hooks", &err) == 0 &&
+           request.n_unprotected == 2 && strcmp(request.unprotected[1], ".git/hooks") == 0 &&
+           !request.unprotected[2],
+       "protected names are kept, each once");
+}
+
 static void test_prepend(struct arena *arena)
 {
     static const char *const first[] = {"a", "", "c"};
@@ -299,6 +426,8 @@ int main(void)
     test_caps(arena);
     test_labels(arena);
     test_settings(arena);
+    test_choices();
+    test_native_parts(arena);
     test_prepend(arena);
     arena_free(arena);
     return done();

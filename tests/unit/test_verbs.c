@@ -9,7 +9,8 @@
 #include "front/run_options.h"
 #include "tap.h"
 
-static const struct verb *const all[] = {&verb_run, &verb_sample, &verb_task, &verb_runtime, NULL};
+static const struct verb *const all[] = {&verb_run,  &verb_exec,    &verb_code, &verb_sample,
+                                         &verb_task, &verb_runtime, NULL};
 
 static void test_follow(void)
 {
@@ -76,7 +77,7 @@ static void test_sample_run(struct arena *arena)
     struct run_options options;
     struct err err = {0};
 
-    run_options_init(&options);
+    run_options_init(&options, BACKEND_WASM);
     ok(options_parse(&sample_run_syntax, words, &options, arena, &err) == 0,
        "a sample takes what a run takes%s", err.message);
     const struct request *request = &options.request;
@@ -85,7 +86,7 @@ static void test_sample_run(struct arena *arena)
            !request->dirs[0].also_dot,
        "the workspace is '.', wherever its option stands");
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        run_options_init(&options);
+        run_options_init(&options, BACKEND_WASM);
         ok(options_parse(&sample_run_syntax, bad[i], &options, arena, &err) < 0 &&
                err_kind(err.code)->exit_status == 2,
            "bad words are refused: %s", err.message);
@@ -101,12 +102,12 @@ static void test_task(struct arena *arena)
     struct run_options options;
     struct err err = {0};
 
-    run_options_init(&options);
+    run_options_init(&options, BACKEND_WASM);
     ok(options_parse(&task_run_syntax, words, &options, arena, &err) == 0 &&
            strcmp(options.manifest, "m.json") == 0 && strcmp(options.events, "fd:3") == 0 &&
            options.request.no_cache,
        "a task takes a manifest and how to tell%s", err.message);
-    run_options_init(&options);
+    run_options_init(&options, BACKEND_WASM);
     ok(options_parse(&task_run_syntax, none, &options, arena, &err) < 0 && options.quiet &&
            strstr(err.message, "--manifest"),
        "the manifest must be given: %s", err.message);
@@ -128,6 +129,7 @@ static size_t count(const struct page *page, const char *text)
 static void test_help(void)
 {
     _cleanup_(page_release) struct page overview = PAGE_INIT, group = PAGE_INIT, man = PAGE_INIT;
+    _cleanup_(page_release) struct page exec = PAGE_INIT, code = PAGE_INIT;
 
     help_add_overview(&overview, all);
     ok(count(&overview, "  wasp sample ") == 1 && count(&overview, "sample build") == 0,
@@ -136,6 +138,14 @@ static void test_help(void)
     ok(count(&group, "wasp sample run --workspace DIR [OPTIONS] NAME [-- ARGS]") == 1 &&
            count(&group, "\n  build ") == 1,
        "a verb's help shows its own verbs, and what they need");
+    help_add_verb(&exec, &verb_exec);
+    ok(count(&exec, "usage: wasp exec [OPTIONS] -- PROGRAM ARGS\n") == 1 &&
+           count(&exec, "\n  --processes N\n") == 1 && count(&exec, "--fuel") == 0,
+       "what must follow '--' is not in brackets, and limits are those there are");
+    help_add_verb(&code, &verb_code);
+    ok(count(&code, "usage: wasp code --lang LANGUAGE [OPTIONS] [FILE|-] [-- ARGS]\n") == 1 &&
+           count(&code, "\n  -c SOURCE\n") == 1,
+       "an option of one letter is there as it is typed");
     help_add_man(&man, all);
     ok(count(&man, ".SS wasp sample build") == 1 && count(&man, ".SS wasp task run") == 1 &&
            count(&man, ".SS wasp sample\n") == 0,
@@ -153,6 +163,8 @@ static void test_completion(void)
         ok(count(&page, "sample build") > 0 && count(&page, "task explain") > 0 &&
                count(&page, "hostile-tour") > 0,
            "completion script %zu knows verbs of verbs, and the samples", i);
+        ok(count(&page, "python javascript bash") > 0 && count(&page, "never ask auto") > 0,
+           "and languages and other choices");
     }
 }
 

@@ -39,6 +39,8 @@ struct rig {
     struct limits limits;
     uint64_t deadline_ns;
     const char *module;
+    const char *const *unprotected; /* NULL: all rules about names hold */
+    uint8_t at;                     /* where the writable grant lies (plan/protected.h) */
     unsigned int n_denials;
     struct tell_denial denial; /* the last one */
 };
@@ -140,8 +142,8 @@ __attribute__((unused)) static void rig_start(struct rig *rig)
     static const char *const args[] = {"prog", "one", ""};
     static const char *const env[] = {"A=1", "LONG=something"};
     struct wasi_preopen preopens[] = {
-        {rig_open_host(rig, "rw", O_PATH | O_DIRECTORY), "/rw", true},
-        {rig_open_host(rig, "ro", O_PATH | O_DIRECTORY), "/ro", false},
+        {rig_open_host(rig, "rw", O_PATH | O_DIRECTORY), "/rw", true, rig->at},
+        {rig_open_host(rig, "ro", O_PATH | O_DIRECTORY), "/ro", false, 0},
     };
     struct wasi_config config = {
         .args = args,
@@ -150,6 +152,7 @@ __attribute__((unused)) static void rig_start(struct rig *rig)
         .n_env = ARRAY_SIZE(env),
         .preopens = preopens,
         .n_preopens = ARRAY_SIZE(preopens),
+        .unprotected = rig->unprotected,
         .limits = &rig->limits,
         .deadline_ns = rig->deadline_ns,
         .denied = rig_note,

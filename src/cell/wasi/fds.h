@@ -24,6 +24,7 @@ struct fd_entry {
     bool is_preopen;
     bool can_seek;
     bool writable;       /* the grant's mark */
+    uint8_t at;          /* where it lies (plan/protected.h); in a writable grant */
     uint16_t flags;      /* enum abi_fdflags, as the guest sees them */
     uint32_t grant;      /* index, or GRANT_NONE */
     uint64_t next_write; /* where the last write ended: one that begins there is in order */

@@ -11,6 +11,7 @@
 #include "cell/wasi/denial.h"
 #include "cell/wasi/errno.h"
 #include "cell/wasi/path.h"
+#include "plan/protected.h"
 
 uint8_t filetype_of(mode_t mode)
 {
@@ -162,6 +163,10 @@ uint32_t call_fd_filestat_set_times(struct wasi *wasi, const struct wasi_memory 
         wasi_deny(wasi, "fd_filestat_set_times", entry, NULL, RULE_READ_ONLY);
         return WASI_EROFS;
     }
+    if (protected_at_rule(entry->at) != NULL) {
+        wasi_deny(wasi, "fd_filestat_set_times", entry, NULL, RULE_PROTECTED);
+        return WASI_EACCES;
+    }
     return futimens(entry->host, times) < 0 ? wasi_errno_of(errno) : WASI_SUCCESS;
 }
 
@@ -169,7 +174,8 @@ static uint32_t set_walked(struct wasi *wasi, const struct path *path, int flags
                            const struct timespec *times)
 {
     _cleanup_fd_ int fd = -1;
-    uint32_t failed = path_walk(wasi, path, O_PATH | flags, &fd);
+    uint8_t at;
+    uint32_t failed = path_reach(wasi, path, O_PATH | flags, CHANGE_ATTRIBUTES, &fd, &at);
 
     if (failed)
         return failed;
@@ -195,6 +201,9 @@ uint32_t call_path_filestat_set_times(struct wasi *wasi, const struct wasi_memor
         return WASI_EINVAL;
     if (follows || !path.is_plain)
         return set_walked(wasi, &path, follows ? 0 : O_NOFOLLOW, times);
+    failed = path_judge(wasi, &path, CHANGE_ATTRIBUTES);
+    if (failed)
+        return failed;
     return utimensat(path.dir->host, path.text, times, AT_SYMLINK_NOFOLLOW) < 0
                ? wasi_errno_of(errno)
                : WASI_SUCCESS;

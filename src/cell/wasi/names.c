@@ -32,14 +32,15 @@ static uint32_t count_made(struct wasi *wasi, uint32_t failed)
     return failed;
 }
 
-/* The parent of a path that the call at hand will change. */
+/* The parent of a path that the call at hand will change in this way. */
 static uint32_t take_parent(struct wasi *wasi, const struct wasi_memory *memory, uint32_t fd,
                             uint32_t pointer, uint32_t len, const struct path_need *need,
-                            struct path *ret_path, struct path_parent *ret_parent)
+                            enum path_change change, struct path *ret_path,
+                            struct path_parent *ret_parent)
 {
     uint32_t failed = path_take(wasi, memory, fd, pointer, len, need, ret_path);
 
-    return failed ? failed : path_open_parent(wasi, ret_path, ret_parent);
+    return failed ? failed : path_open_parent(wasi, ret_path, change, ret_parent);
 }
 
 uint32_t call_path_create_directory(struct wasi *wasi, const struct wasi_memory *memory,
@@ -50,7 +51,7 @@ uint32_t call_path_create_directory(struct wasi *wasi, const struct wasi_memory 
     _cleanup_(path_parent_release) struct path_parent parent = PATH_PARENT_INIT;
     struct path path;
     uint32_t failed = take_parent(wasi, memory, (uint32_t) args[0], (uint32_t) args[1],
-                                  (uint32_t) args[2], &need, &path, &parent);
+                                  (uint32_t) args[2], &need, CHANGE_DIRECTORY, &path, &parent);
 
     if (!failed)
         failed = quota_check_name(wasi);
@@ -67,7 +68,7 @@ uint32_t call_path_remove_directory(struct wasi *wasi, const struct wasi_memory 
     _cleanup_(path_parent_release) struct path_parent parent = PATH_PARENT_INIT;
     struct path path;
     uint32_t failed = take_parent(wasi, memory, (uint32_t) args[0], (uint32_t) args[1],
-                                  (uint32_t) args[2], &need, &path, &parent);
+                                  (uint32_t) args[2], &need, CHANGE_DIRECTORY, &path, &parent);
 
     return failed ? failed : result(unlinkat(parent.fd, parent.name, AT_REMOVEDIR));
 }
@@ -79,7 +80,7 @@ uint32_t call_path_unlink_file(struct wasi *wasi, const struct wasi_memory *memo
     _cleanup_(path_parent_release) struct path_parent parent = PATH_PARENT_INIT;
     struct path path;
     uint32_t failed = take_parent(wasi, memory, (uint32_t) args[0], (uint32_t) args[1],
-                                  (uint32_t) args[2], &need, &path, &parent);
+                                  (uint32_t) args[2], &need, CHANGE_NAME, &path, &parent);
 
     return failed ? failed : result(unlinkat(parent.fd, parent.name, 0));
 }
@@ -101,11 +102,11 @@ uint32_t call_path_rename(struct wasi *wasi, const struct wasi_memory *memory, c
     _cleanup_(path_parent_release) struct path_parent to = PATH_PARENT_INIT;
     struct path old, new;
     uint32_t failed = take_parent(wasi, memory, (uint32_t) args[0], (uint32_t) args[1],
-                                  (uint32_t) args[2], &source, &old, &from);
+                                  (uint32_t) args[2], &source, CHANGE_NAME, &old, &from);
 
     if (!failed)
         failed = take_parent(wasi, memory, (uint32_t) args[3], (uint32_t) args[4],
-                             (uint32_t) args[5], &target, &new, &to);
+                             (uint32_t) args[5], &target, CHANGE_NAME, &new, &to);
     if (failed)
         return failed;
     if (!same_grant(wasi, &old, &new))
@@ -135,13 +136,13 @@ uint32_t call_path_link(struct wasi *wasi, const struct wasi_memory *memory, con
     _cleanup_(path_parent_release) struct path_parent to = PATH_PARENT_INIT;
     struct path old, new;
     uint32_t failed = take_parent(wasi, memory, (uint32_t) args[0], (uint32_t) args[2],
-                                  (uint32_t) args[3], &source, &old, &from);
+                                  (uint32_t) args[3], &source, CHANGE_NAME, &old, &from);
 
     if (!failed)
         failed = check_link_source(wasi, &old);
     if (!failed)
         failed = take_parent(wasi, memory, (uint32_t) args[4], (uint32_t) args[5],
-                             (uint32_t) args[6], &target, &new, &to);
+                             (uint32_t) args[6], &target, CHANGE_NAME, &new, &to);
     if (failed)
         return failed;
     if ((uint32_t) args[1] != 0) /* following a symlink here is not offered, as in other runtimes */
@@ -182,7 +183,7 @@ uint32_t call_path_symlink(struct wasi *wasi, const struct wasi_memory *memory,
 
     if (!failed)
         failed = take_parent(wasi, memory, (uint32_t) args[2], (uint32_t) args[3],
-                             (uint32_t) args[4], &need, &path, &parent);
+                             (uint32_t) args[4], &need, CHANGE_NAME, &path, &parent);
     if (failed)
         return failed;
     /* nothing in the sandbox could follow it; outside, programs might. "../.." may be meant well */

@@ -93,11 +93,13 @@ static int host_flags(const struct request *request)
  * have had to let it.
  */
 static uint32_t open_or_create(struct wasi *wasi, const struct path *path,
-                               const struct request *request, int *ret_fd)
+                               const struct request *request, int *ret_fd, uint8_t *ret_at)
 {
     int flags = host_flags(request);
     bool must_be_new = request->oflags & OFLAG_EXCL && request->oflags & OFLAG_CREAT;
-    uint32_t failed = must_be_new ? WASI_ENOENT : path_walk(wasi, path, flags, ret_fd);
+    enum path_change change = writes(request) ? CHANGE_NAME : CHANGE_NOTHING;
+    uint32_t failed =
+        must_be_new ? WASI_ENOENT : path_reach(wasi, path, flags, change, ret_fd, ret_at);
 
     if (failed != WASI_ENOENT || !(request->oflags & OFLAG_CREAT))
         return failed;
@@ -107,7 +109,8 @@ static uint32_t open_or_create(struct wasi *wasi, const struct path *path,
     }
     failed = quota_check_name(wasi);
     if (!failed)
-        failed = path_walk(wasi, path, flags | O_CREAT | (must_be_new ? O_EXCL : 0), ret_fd);
+        failed = path_reach(wasi, path, flags | O_CREAT | (must_be_new ? O_EXCL : 0), CHANGE_NAME,
+                            ret_fd, ret_at);
     if (!failed)
         quota_charge_name(wasi);
     return failed;
@@ -133,7 +136,7 @@ static uint32_t check_type(struct wasi *wasi, const struct path *path, int fd,
 }
 
 static struct fd_entry entry_for(const struct fd_entry *dir, const struct request *request, int fd,
-                                 uint8_t filetype)
+                                 uint8_t at, uint8_t filetype)
 {
     bool is_directory = filetype == FILETYPE_DIRECTORY;
 
@@ -143,6 +146,7 @@ static struct fd_entry entry_for(const struct fd_entry *dir, const struct reques
         .owned = true,
         .can_seek = true,
         .writable = dir->writable,
+        .at = at,
         .flags = (uint16_t) request->fdflags,
         .grant = dir->grant,
         .base = request->base & (is_directory ? rights_of_directory : rights_of_file),
@@ -154,8 +158,8 @@ static uint32_t open_entry(struct wasi *wasi, const struct path *path,
                            const struct request *request, uint32_t *ret_fd)
 {
     _cleanup_fd_ int host = -1;
-    uint8_t filetype = FILETYPE_UNKNOWN;
-    uint32_t failed = open_or_create(wasi, path, request, &host);
+    uint8_t filetype = FILETYPE_UNKNOWN, at = 0;
+    uint32_t failed = open_or_create(wasi, path, request, &host, &at);
 
     if (failed == WASI_ENXIO) { /* a socket, or a FIFO that nobody reads */
         wasi_deny(wasi, path->need->action, path->dir, path->text, RULE_SPECIAL);
@@ -167,7 +171,7 @@ static uint32_t open_entry(struct wasi *wasi, const struct path *path,
         failed = WASI_EISDIR; /* as the kernel would say, had it been asked to create */
     if (failed)
         return failed;
-    struct fd_entry entry = entry_for(path->dir, request, host, filetype);
+    struct fd_entry entry = entry_for(path->dir, request, host, at, filetype);
     failed = fds_add(&wasi->fds, &entry, ret_fd);
     if (!failed)
         (void) take_fd(&host); /* the table's now */

@@ -20,6 +20,7 @@ struct grant {
     const char *name; /* as the guest sees it */
     size_t same_as;   /* the first grant of this directory with this access: "." is a second name */
     bool writable;
+    uint8_t at; /* plan/protected.h */
     dev_t dev;
     ino_t ino;
 };

@@ -75,8 +75,10 @@ static int add_grant(struct wasi *wasi, const struct wasi_preopen *preopen, stru
     struct grant *grant = &wasi->grants[wasi->n_grants++];
     struct stat st;
 
-    *grant =
-        (struct grant){.root = preopen->fd, .name = preopen->name, .writable = preopen->writable};
+    *grant = (struct grant){.root = preopen->fd,
+                            .name = preopen->name,
+                            .writable = preopen->writable,
+                            .at = preopen->at};
     if (fstat(preopen->fd, &st) < 0)
         return err_sys(err, ERR_HOST, "cannot stat the granted directory '%s'", preopen->name);
     if (!S_ISDIR(st.st_mode))
@@ -103,6 +105,7 @@ static int add_preopen(struct wasi *wasi, size_t index, struct err *err)
         .is_preopen = true,
         .can_seek = true,
         .writable = grant->writable,
+        .at = grant->at,
         .grant = (uint32_t) index,
         .base = rights_of_directory,
         .inheriting = RIGHTS_ALL,

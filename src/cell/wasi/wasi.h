@@ -30,6 +30,7 @@ struct wasi_preopen {
     int fd;           /* directory; taken over by wasi */
     const char *name; /* as the guest sees it: "/data", "." */
     bool writable;
+    uint8_t at; /* where it lies (plan/protected.h) */
 };
 
 struct wasi_config {
@@ -39,6 +40,8 @@ struct wasi_config {
     size_t n_env;
     const struct wasi_preopen *preopens; /* become descriptors 3, 4, … in this order */
     size_t n_preopens;
+    const char *const
+        *unprotected;            /* protected names that may be changed; NULL-terminated, or NULL */
     const struct limits *limits; /* disk, file, open files */
     uint64_t deadline_ns;        /* CLOCK_MONOTONIC; no wait lasts longer. UINT64_MAX: none */
     /*

@@ -1,0 +1,43 @@
+/* The filters of native jobs; each is a whole one, and a run has one of them. */
+#include "cell/cell.h"
+#include "cell/filter.h"
+#include "filters.h"
+
+#define SIGNAL_SCOPE_ABI 6 /* of Landlock: from here on it holds signals back */
+
+enum filter {
+    FILTER_NATIVE, /* with a loopback of its own */
+    FILTER_QUIET,  /* without: nothing connects */
+    FILTER_RUNG,   /* no namespaces: what they would have walled is refused */
+    FILTER_MUTE,   /* nor has Landlock a scope for signals */
+};
+
+static const struct sock_fprog programs[] = {
+    [FILTER_NATIVE] = PROGRAM(filter_native),
+    [FILTER_QUIET] = PROGRAM(filter_native_quiet),
+    [FILTER_RUNG] = PROGRAM(filter_native_rung),
+    [FILTER_MUTE] = PROGRAM(filter_native_mute),
+};
+
+static enum filter choose(const struct cell *cell)
+{
+    if (cell->plan.isolation == ISOLATION_LANDLOCK)
+        return cell->landlock_abi >= SIGNAL_SCOPE_ABI ? FILTER_RUNG : FILTER_MUTE;
+    return cell->plan.native.network == NETWORK_NONE ? FILTER_QUIET : FILTER_NATIVE;
+}
+
+/*
+ * Stops: the doors of the kernel that no ordinary program uses (mounts, namespaces, io_uring, bpf,
+ * keyrings, ptrace, perf, userfaultfd), typing into the caller's terminal, and sockets of the host
+ * that lie in a granted directory. An allow-list: what it does not name answers ENOSYS, a call of a
+ * foreign architecture kills.
+ */
+int cell_load_filter(struct cell *cell, struct err *err)
+{
+    if (cell_without(cell, WALL_SECCOMP))
+        return 0;
+    if (filter_load(&programs[choose(cell)], err) < 0)
+        return -1;
+    cell->walls |= WALL_SECCOMP;
+    return 0;
+}

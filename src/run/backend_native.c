@@ -1,0 +1,250 @@
+/*
+ * Native programs: in wasp-cell, with a root of their own and limits on all their processes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mount.h"
+#include "plan/environment.h"
+#include "run/backend.h"
+#include "run/own.h"
+
+static int check(struct job *job, struct err *err)
+{
+    job->native.plan = (struct plan_native){
+        .program = job->request->program,
+        .source = job->request->source,
+        .source_name = job->request->source_name,
+        .network = job->request->network,
+        .proc = job->request->proc,
+        .tty = job->request->tty,
+    };
+    return request_native_env(job->request, job->arena, &job->native.env, &job->native.n_env, err);
+}
+
+/* ---- what the plan needs --------------------------------------------------------------------- */
+
+/* Where the guest begins: as asked, else in the first directory without a name of its own. */
+static const char *choose_cwd(const struct job *job)
+{
+    if (job->request->cwd)
+        return job->request->cwd;
+    for (size_t i = 0; i < job->request->n_dirs; i++)
+        if (job->request->dirs[i].plain)
+            return job->grants.planned[i].guest;
+    return job->request->isolation == ISOLATION_FULL ? CELL_HOME : "/";
+}
+
+static int open_rootfs(struct job *job, struct err *err)
+{
+    struct plan_native *plan = &job->native.plan;
+    struct own own;
+    struct stat st;
+
+    plan->rootfs = job->request->rootfs;
+    if (plan->rootfs == NULL)
+        return 0;
+    _cleanup_fd_ int dir = open(plan->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0 || fstat(dir, &st) < 0)
+        return err_sys(err, ERR_REQUEST, "cannot open the root file system '%s'", plan->rootfs);
+    own_init(&own, job->places);
+    if (own_refuse(&own, dir, &st, plan->rootfs, err) < 0)
+        return -1;
+    plan->rootfs_dev = st.st_dev;
+    plan->rootfs_ino = st.st_ino;
+    if (job->grants.identity != IDENTITY_RANGE)
+        return 0; /* the cell opens it itself and compares */
+    /* owners are not mapped: what only root may read in the tree stays so */
+    return mount_detach(dir, plan->rootfs, MOUNT_TAME | MOUNT_ATTR_RDONLY, -1, &job->native.rootfs,
+                        err);
+}
+
+static unsigned int cgroups_left_out(const struct job *job)
+{
+#ifdef WASP_TEST_HOOKS
+    return (job->places->test_without & WALL_CGROUP_V2 ? 1U : 0) |
+           (job->places->test_without & WALL_CGROUP_V1 ? 2U : 0);
+#else
+    (void) job;
+    return 0;
+#endif
+}
+
+/* On v1 the cell moves itself, which is quick; moving another makes the kernel wait for all CPUs. */
+static int enter_cgroup(struct job *job, struct err *err)
+{
+    struct cgroup *cgroup = &job->native.cgroup;
+    int entries[CGROUP_SLOTS];
+    size_t n = 0;
+
+    if (cgroup_make(cgroup, job->result->run_id, &job->request->limits, cgroups_left_out(job),
+                    err) < 0)
+        return err_step(err, "limits");
+    if (cgroup->kind == CGROUP_V2 && cgroup_enter(cgroup, job->child.pid, err) < 0)
+        return err_step(err, "limits");
+    for (size_t i = 0; i < CGROUP_SLOTS; i++)
+        if (cgroup->entries[i] >= 0)
+            entries[n++] = cgroup->entries[i];
+    return child_go(&job->child, cgroup->kind == CGROUP_NONE ? GO_ALONE : GO_IN_CGROUP, entries, n,
+                    err);
+}
+
+static struct protect_want want_of(const struct job *job, size_t grant)
+{
+    bool is_rw = job->request->dirs[grant].access == ACCESS_RW;
+
+    return (struct protect_want){
+        .grant = (uint32_t) grant,
+        .unprotected = job->request->unprotected,
+        .names = is_rw,
+        /* a guest that cannot connect needs no masks; an overlay's sockets are nobody's */
+        .sockets = job->request->network == NETWORK_LOOPBACK &&
+                   job->request->dirs[grant].access != ACCESS_OVERLAY,
+    };
+}
+
+/* On the landlock rung there is no mount to pin with: what appears or changes is reported. */
+static int find_pins(struct job *job, struct err *err)
+{
+    for (size_t i = 0; i < job->request->n_dirs; i++) {
+        const struct protect_want want = want_of(job, i);
+        if ((want.names || want.sockets) &&
+            protect_scan(job->grants.hosts[i], job->request->dirs[i].host, &want, job->arena,
+                         &job->native.pins, err) < 0)
+            return err_step(err, "root");
+    }
+    return 0;
+}
+
+static int prepare(struct job *job, struct err *err)
+{
+    if (grants_open(&job->grants, job->request, job->places, job->arena, err) < 0 ||
+        open_rootfs(job, err) < 0 || find_pins(job, err) < 0)
+        return -1;
+    job_mark(job, "grants");
+    return 0;
+}
+
+static unsigned int count_cpus(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned int) CPU_COUNT(&set) : 1;
+}
+
+static void fill_plan(struct job *job, struct plan *plan, struct child_load *load)
+{
+    plan->args[0] = job->request->program;
+    plan->env = job->native.env;
+    plan->n_env = job->native.n_env;
+    plan->native = job->native.plan;
+    plan->native.cwd = choose_cwd(job);
+    plan->pins = job->native.pins.pins;
+    plan->n_pins = job->native.pins.count;
+    load->rootfs = job->native.rootfs;
+    for (size_t i = 0; i < REQUEST_MAX_DIRS; i++)
+        job->native.uppers[i] = -1;
+    job->watch.handles.uppers = job->native.uppers;
+}
+
+static int go(struct job *job, struct err *err)
+{
+    struct meter *meter = &job->watch.meter;
+
+    if (enter_cgroup(job, err) < 0)
+        return -1;
+    meter->threads = count_cpus();
+    meter->memory_bytes = job->request->limits.value[LIMIT_MEMORY];
+    meter->watches_tree = job->native.cgroup.kind == CGROUP_NONE;
+    meter->cgroup = meter->watches_tree ? NULL : &job->native.cgroup;
+    job_mark(job, "cgroup");
+    return 0;
+}
+
+/* ---- afterwards ------------------------------------------------------------------------------ */
+
+/* What the guest changed in overlay directories is for whoever keeps changes. */
+static int take_overlays(struct job *job, struct err *err)
+{
+    struct result *result = job->result;
+
+    result->overlays = arena_array(job->arena, job->request->n_dirs + 1, sizeof(*result->overlays));
+    if (result->overlays == NULL)
+        return err_no_memory(err);
+    for (size_t i = 0; i < job->request->n_dirs; i++)
+        if (job->native.uppers[i] >= 0)
+            result->overlays[result->n_overlays++] = (struct result_overlay){
+                .upper = take_fd(&job->native.uppers[i]),
+                .lower = take_fd(&job->grants.hosts[i]),
+                .host = job->grants.planned[i].host,
+                .guest = job->grants.planned[i].guest,
+            };
+    return 0;
+}
+
+static int report_appeared(struct job *job, size_t grant, struct err *err)
+{
+    const struct protect_want want = want_of(job, grant);
+    struct result *result = job->result;
+    struct protect_found *found;
+    size_t count, more;
+
+    if (!want.names)
+        return 0;
+    const char *host = job->grants.planned[grant].host;
+    if (protect_report(job->grants.hosts[grant], host, &want, &job->native.pins, job->arena, &found,
+                       &count, &more, err) < 0)
+        return -1;
+    result->more_appeared += more;
+    for (size_t i = 0; i < count; i++) {
+        if (result->n_appeared == RESULT_MAX_APPEARED) {
+            result->more_appeared++;
+            continue;
+        }
+        result->appeared[result->n_appeared++] =
+            (struct result_appeared){host, found[i].path, found[i].rule};
+    }
+    return 0;
+}
+
+static int finish(struct job *job, struct err *err)
+{
+    struct result *result = job->result;
+
+    if (!result->started)
+        return 0;
+    if (take_overlays(job, err) < 0)
+        return -1;
+    result->appeared = arena_array(job->arena, RESULT_MAX_APPEARED, sizeof(*result->appeared));
+    if (result->appeared == NULL)
+        return err_no_memory(err);
+    for (size_t i = 0; i < job->request->n_dirs; i++)
+        if (report_appeared(job, i, err) < 0)
+            return -1;
+    return 0;
+}
+
+static void end(struct job *job)
+{
+    for (size_t i = 0; i < REQUEST_MAX_DIRS && job->watch.handles.uppers != NULL; i++)
+        cleanup_fd(&job->native.uppers[i]);
+    cleanup_fd(&job->native.rootfs);
+    cgroup_release(&job->native.cgroup);
+}
+
+const struct backend_row backend_native = {
+    .name = "native",
+    .program = "wasp-cell",
+    .job = JOB_NATIVE,
+    .check = check,
+    .prepare = prepare,
+    .plan = fill_plan,
+    .go = go,
+    .finish = finish,
+    .end = end,
+};

@@ -1,0 +1,230 @@
+#include "run/protect.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "plan/protected.h"
+#include "run/protect_walk.h"
+
+static int64_t in_ns(const struct timespec *time)
+{
+    return (int64_t) time->tv_sec * (int64_t) NS_PER_S + time->tv_nsec;
+}
+
+uint8_t protect_root(int dir, const char *name, const char *const *unprotected)
+{
+    char link[32], path[PATH_MAX];
+
+    (void) snprintf(link, sizeof(link), "/proc/self/fd/%d", dir); /* fits */
+    ssize_t len = readlink(link, path, sizeof(path) - 1);
+    path[len > 0 ? len : 0] = '\0';
+    return protected_root(len > 0 ? path : name, unprotected);
+}
+
+static struct protect_walk walk_of(const char *name, const struct protect_want *want)
+{
+    return (struct protect_walk){
+        .name = name,
+        .unprotected = want->unprotected,
+        .max_entries = want->max_entries > 0 ? want->max_entries : PROTECT_MAX_ENTRIES,
+    };
+}
+
+/* ---- before the run -------------------------------------------------------------------------- */
+
+struct scan {
+    const char *name;
+    const struct protect_want *want;
+    struct arena *arena;
+    struct protect_pins *pins;
+};
+
+static const struct plan_pin *find_pin(const struct protect_pins *pins, uint32_t grant,
+                                       const char *path, size_t len)
+{
+    for (size_t i = 0; i < pins->count; i++) {
+        const struct plan_pin *pin = &pins->pins[i];
+        if (pin->grant == grant && strncmp(pin->path, path, len) == 0 && pin->path[len] == '\0')
+            return pin;
+    }
+    return NULL;
+}
+
+static int add_pin(struct scan *scan, enum pin_kind kind, const char *path, size_t len,
+                   struct err *err)
+{
+    struct protect_pins *pins = scan->pins;
+
+    if (pins->count == PROTECT_MAX_PINS) {
+        (void) err_set(err, ERR_DENIED,
+                       "there are more than %d protected names in '%s', or directories that hold "
+                       "them",
+                       PROTECT_MAX_PINS, scan->name);
+        return err_hint(err, "grant a smaller directory, grant it as ':overlay' or ':ro', or name "
+                             "the most frequent ones with --unprotect");
+    }
+    if (pins->pins == NULL)
+        pins->pins = arena_array(scan->arena, PROTECT_MAX_PINS, sizeof(*pins->pins));
+    char *kept = arena_strndup(scan->arena, path, len);
+    if (pins->pins == NULL || kept == NULL)
+        return err_no_memory(err);
+    pins->pins[pins->count++] =
+        (struct plan_pin){.grant = scan->want->grant, .kind = kind, .path = kept};
+    return 0;
+}
+
+/*
+ * Each directory above a protected name: it could be moved away with the name in it, and a new one
+ * be put in its place.
+ */
+static int add_places(struct scan *scan, const char *path, struct err *err)
+{
+    for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        size_t len = (size_t) (slash - path);
+        if (find_pin(scan->pins, scan->want->grant, path, len) == NULL &&
+            add_pin(scan, PIN_PLACE, path, len, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int refuse_link(const struct scan *scan, const char *path, const char *rule, struct err *err)
+{
+    (void) err_set(err, ERR_DENIED,
+                   "the protected name '%s' in '%s' is a symbolic link: what it leads to cannot be "
+                   "protected",
+                   path, scan->name);
+    return err_hint(err,
+                    "grant the directory as ':overlay' or ':ro', or allow changes with "
+                    "--unprotect %s",
+                    rule);
+}
+
+/* The rule for a name itself, not for what lies beneath it; NULL: none. */
+static const char *rule_of(const struct protect_entry *entry)
+{
+    if (protected_at_rule(entry->above) != NULL)
+        return NULL;
+    return entry->type == DT_DIR ? protected_at_name(entry->at) : protected_at_move(entry->at);
+}
+
+/* ".git": as a directory it takes changes, as a file it does not. */
+static bool is_place(const struct protect_entry *entry)
+{
+    return entry->type == DT_DIR && protected_at_rule(entry->at) == NULL;
+}
+
+static int scan_entry(void *data, const struct protect_entry *entry, struct err *err)
+{
+    struct scan *scan = data;
+    const char *path = entry->path;
+    const char *rule = scan->want->names ? rule_of(entry) : NULL;
+
+    if (entry->type == DT_SOCK && scan->want->sockets)
+        return add_pin(scan, PIN_MASK, path, strlen(path), err);
+    if (rule == NULL)
+        return 0;
+    if (entry->type == DT_LNK && !scan->want->unheld)
+        return refuse_link(scan, path, rule, err);
+    if (add_places(scan, path, err) < 0)
+        return -1;
+    return add_pin(scan, is_place(entry) ? PIN_PLACE : PIN_READ_ONLY, path, strlen(path), err);
+}
+
+/* Files are stamped with the time of the last tick, so it is that which counts. */
+static int64_t tick_ns(void)
+{
+    struct timespec now;
+
+    (void) clock_gettime(CLOCK_REALTIME_COARSE, &now); /* there since 2.6.32 */
+    return in_ns(&now);
+}
+
+int protect_scan(int dir, const char *name, const struct protect_want *want, struct arena *arena,
+                 struct protect_pins *pins, struct err *err)
+{
+    struct scan scan = {.name = name, .want = want, .arena = arena, .pins = pins};
+    struct protect_walk walk = walk_of(name, want);
+
+    walk.visit = scan_entry;
+    walk.data = &scan;
+    walk.whole = want->sockets; /* that a directory is read-only keeps nobody from connecting */
+    if (pins->since_ns == 0)
+        pins->since_ns = tick_ns();
+    return protect_walk(dir, protect_root(dir, name, want->unprotected), &walk, err);
+}
+
+/* ---- after the run --------------------------------------------------------------------------- */
+
+struct report {
+    const struct protect_want *want;
+    const struct protect_pins *pins;
+    struct arena *arena;
+    struct protect_found *found;
+    size_t count, more;
+};
+
+static int add_found(struct report *report, const char *path, const char *rule, struct err *err)
+{
+    if (report->count == PROTECT_MAX_PINS) {
+        report->more++;
+        return 0;
+    }
+    if (report->found == NULL)
+        report->found = arena_array(report->arena, PROTECT_MAX_PINS, sizeof(*report->found));
+    char *kept = arena_strdup(report->arena, path);
+    if (report->found == NULL || kept == NULL)
+        return err_no_memory(err);
+    report->found[report->count++] = (struct protect_found){.path = kept, .rule = rule};
+    return 0;
+}
+
+/* No program sets this stamp; whatever changes, makes or renames a file does. */
+static bool is_changed(const struct report *report, const struct protect_entry *entry)
+{
+    struct stat st;
+
+    return fstatat(entry->dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           in_ns(&st.st_ctim) >= report->pins->since_ns;
+}
+
+static int report_entry(void *data, const struct protect_entry *entry, struct err *err)
+{
+    struct report *report = data;
+    const char *path = entry->path, *rule = rule_of(entry);
+    const char *beneath = protected_at_rule(entry->above);
+
+    if (beneath != NULL) /* only where nothing was held */
+        return is_changed(report, entry) ? add_found(report, path, beneath, err) : 0;
+    if (rule == NULL)
+        return 0;
+    if (find_pin(report->pins, report->want->grant, path, strlen(path)) == NULL)
+        return add_found(report, path, rule, err);
+    return !is_place(entry) && is_changed(report, entry) ? add_found(report, path, rule, err) : 0;
+}
+
+int protect_report(int dir, const char *name, const struct protect_want *want,
+                   const struct protect_pins *pins, struct arena *arena,
+                   struct protect_found **ret_found, size_t *ret_count, size_t *ret_more,
+                   struct err *err)
+{
+    struct report report = {.want = want, .pins = pins, .arena = arena};
+    struct protect_walk walk = walk_of(name, want);
+
+    walk.visit = report_entry;
+    walk.data = &report;
+    walk.whole = want->unheld;
+    if (protect_walk(dir, protect_root(dir, name, want->unprotected), &walk, err) < 0)
+        return -1;
+    *ret_found = report.found;
+    *ret_count = report.count;
+    *ret_more = report.more;
+    return 0;
+}

@@ -1,0 +1,549 @@
+/*
+ * Against the machine's real cgroups. `test_cgroup v1|v2|none` is told what there must be, and runs
+ * so inside a virtual machine (tests/system/microvm.py); without a word it takes what it finds.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "run/cgroup.h"
+#include "tap.h"
+
+#define MIB (1024ULL * 1024)
+#define MEMORY_LIMIT (48 * MIB)
+#define PROCESSES 8
+#define PATIENCE_MS 10000
+#define ORDINARY_UID 12345
+#define NEITHER 3U /* bits of `without` */
+
+static const char *const kind_names[] = {"none", "v1", "v2"};
+
+/* A run's id, and so a name that a sweep takes for ours; the pid of main makes it this test's. */
+static const char *id_of(int number)
+{
+    static char id[40];
+    static pid_t test;
+    test = test == 0 ? getpid() : test;
+    (void) snprintf(id, sizeof(id), "%08x-0000-7000-8000-%012x", (unsigned) number,
+                    (unsigned) test); /* always fits */
+    return id;
+}
+
+static struct limits limits_of(uint64_t memory, uint64_t processes)
+{
+    struct limits limits;
+    limits_init(&limits, BACKEND_NATIVE);
+    limits.value[LIMIT_MEMORY] = memory;
+    limits.value[LIMIT_PROCESSES] = processes;
+    return limits;
+}
+
+static int make(struct cgroup *cgroup, int number, uint64_t memory, uint64_t processes)
+{
+    struct err err = {.code = ERR_NONE};
+    struct limits limits = limits_of(memory, processes);
+    int rc = cgroup_make(cgroup, id_of(number), &limits, 0, &err);
+    if (rc < 0)
+        printf("# %s\n", err.message);
+    return rc;
+}
+
+static bool read_in(int folder, const char *name, char *text, size_t size)
+{
+    _cleanup_fd_ int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    text[n < 0 ? 0 : n] = '\0';
+    return n >= 0;
+}
+
+static bool says(const struct cgroup *cgroup, enum cgroup_slot slot, const char *name,
+                 const char *expected)
+{
+    char text[128];
+    int folder = cgroup->folders[cgroup->kind == CGROUP_V2 ? 0 : slot];
+    bool holds = read_in(folder, name, text, sizeof(text)) && strcmp(text, expected) == 0;
+    if (!holds)
+        printf("# %s is %s", name, text);
+    return holds;
+}
+
+/* How many folders of that run there are, where others are made. */
+static int folders_there(const int parents[CGROUP_SLOTS], int number)
+{
+    char name[64];
+    int count = 0;
+    struct stat st;
+    (void) snprintf(name, sizeof(name), "wasp-%s", id_of(number));
+    for (int i = 0; i < CGROUP_SLOTS; i++)
+        count += parents[i] >= 0 && fstatat(parents[i], name, &st, 0) == 0;
+    return count;
+}
+
+/* How many hierarchies it is in: several controllers of v1 may have one in common. */
+static int hierarchies(const struct cgroup *cgroup)
+{
+    struct stat seen[CGROUP_SLOTS];
+    int count = 0;
+    for (int i = 0; i < CGROUP_SLOTS; i++) {
+        bool is_new = cgroup->folders[i] >= 0 && fstat(cgroup->folders[i], &seen[count]) == 0;
+        for (int k = 0; k < count; k++)
+            is_new = is_new &&
+                     (seen[k].st_dev != seen[count].st_dev || seen[k].st_ino != seen[count].st_ino);
+        count += is_new;
+    }
+    return count;
+}
+
+/* True if the process is in that cgroup, in all its hierarchies. */
+static bool is_in(pid_t pid, const struct cgroup *cgroup)
+{
+    char path[64], text[8192];
+    int count = 0;
+    (void) snprintf(path, sizeof(path), "/proc/%d/cgroup", (int) pid);
+    if (!read_in(AT_FDCWD, path, text, sizeof(text)))
+        return false;
+    for (const char *at = text; (at = strstr(at, cgroup->name)) != NULL; at++)
+        count++;
+    return count == hierarchies(cgroup);
+}
+
+/* ---- what runs in it ------------------------------------------------------------------------- */
+
+/* A child that enters and then acts: its exit status is what the act returns. */
+static pid_t start(const struct cgroup *cgroup, int (*act)(void))
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(cgroup_enter_self(cgroup) < 0 ? 99 : act());
+    return pid;
+}
+
+static int wait_for(pid_t pid)
+{
+    int status = -1;
+    return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+static bool comes(int fd, short events, int patience_ms)
+{
+    struct pollfd slot = {.fd = fd, .events = events};
+    return poll(&slot, 1, patience_ms) == 1 && (slot.revents & events) != 0;
+}
+
+static bool is_quiet(int fd, short events)
+{
+    struct pollfd slot = {.fd = fd, .events = events};
+    return poll(&slot, 1, 0) == 0;
+}
+
+static int touch(size_t size)
+{
+    char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED)
+        return 1;
+    for (size_t i = 0; i < size; i += 4096)
+        ((volatile char *) bytes)[i] = 1;
+    return 0;
+}
+
+static int touch_within(void)
+{
+    return touch(MEMORY_LIMIT / 2);
+}
+
+static int touch_beyond(void)
+{
+    return touch(MEMORY_LIMIT * 2);
+}
+
+static int sleep_on(void)
+{
+    while (pause() < 0)
+        ;
+    return 0;
+}
+
+static int stop(void)
+{
+    (void) raise(SIGSTOP);
+    return sleep_on();
+}
+
+/* Forks until it is refused, at most twice as often as it may: how many there are. */
+static int fork_on(void)
+{
+    for (int i = 0; i < 2 * PROCESSES; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            (void) sleep_on();
+        if (pid < 0)
+            return errno == EAGAIN ? i : 98;
+    }
+    return 2 * PROCESSES;
+}
+
+static int burn(void)
+{
+    struct timespec used = {.tv_sec = 0};
+    while ((uint64_t) used.tv_nsec < 60 * NS_PER_MS && used.tv_sec == 0)
+        if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) < 0)
+            return 1;
+    return 0;
+}
+
+/* In a grandchild that nobody waits for: it is a stranger's when it ends. */
+static int burn_apart(void)
+{
+    int ends[2];
+    char byte;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        pid = fork();
+        _exit(pid == 0 ? burn() : 0);
+    }
+    (void) close(ends[1]);
+    return wait_for(pid) == 0 && read(ends[0], &byte, 1) == 0 ? 0 : 1;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void test_limits(void)
+{
+    struct cgroup cgroup;
+    if (!ok(make(&cgroup, 1, MEMORY_LIMIT, PROCESSES) == 0, "a cgroup is made"))
+        return;
+    bool v2 = cgroup.kind == CGROUP_V2;
+    ok(folders_there(cgroup.parents, 1) == (v2 ? 1 : CGROUP_SLOTS),
+       "it has a folder in each hierarchy, named after the run");
+    ok(says(&cgroup, CGROUP_MEMORY, v2 ? "memory.max" : "memory.limit_in_bytes", "50331648\n"),
+       "its memory is limited");
+    ok(says(&cgroup, CGROUP_PIDS, "pids.max", "9\n"),
+       "its processes are limited, with room for the cell's own");
+    const char *swap = v2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes";
+    if (faccessat(cgroup.folders[0], swap, F_OK, 0) == 0)
+        ok(says(&cgroup, CGROUP_MEMORY, swap, v2 ? "0\n" : "50331648\n"), "it has no swap");
+    else
+        skip("it has no swap: this kernel does not account for any");
+    if (v2)
+        ok(says(&cgroup, CGROUP_MEMORY, "memory.oom.group", "1\n"),
+           "memory ends all of it or none");
+    cgroup_release(&cgroup);
+    ok(cgroup.kind == CGROUP_NONE, "a released one is none");
+    cgroup_release(&cgroup);
+}
+
+static void test_unlimited(void)
+{
+    struct cgroup cgroup;
+    if (make(&cgroup, 2, UNITS_UNLIMITED, UNITS_UNLIMITED) < 0)
+        return;
+    struct cgroup largest;
+    const char *memory = cgroup.kind == CGROUP_V2 ? "memory.max" : "memory.limit_in_bytes";
+    char text[64];
+    ok(read_in(cgroup.folders[0], memory, text, sizeof(text)) &&
+           (strcmp(text, "max\n") == 0 || strtoull(text, NULL, 10) > 1ULL << 60),
+       "what is unlimited is not set");
+    ok(says(&cgroup, CGROUP_PIDS, "pids.max", "max\n"), "nor are processes");
+    ok(make(&largest, 3, INT64_MAX, 4194304) == 0 && largest.kind == cgroup.kind,
+       "the largest limits that wasp takes are taken");
+    cgroup_release(&largest);
+    cgroup_release(&cgroup);
+}
+
+static void test_entering(void)
+{
+    struct cgroup cgroup;
+    struct err err;
+    if (make(&cgroup, 4, MEMORY_LIMIT, PROCESSES) < 0)
+        return;
+    pid_t outside = fork();
+    if (outside == 0)
+        (void) sleep_on();
+    ok(!is_in(outside, &cgroup), "a process is not in it");
+    ok(cgroup_enter(&cgroup, outside, &err) == 0 && is_in(outside, &cgroup),
+       "until it is moved into it");
+    pid_t inside = start(&cgroup, stop);
+    int status;
+    ok(waitpid(inside, &status, WUNTRACED) == inside && WIFSTOPPED(status) &&
+           is_in(inside, &cgroup),
+       "a child that enters by itself is in it");
+    if (cgroup.kind == CGROUP_V2) {
+        struct clone_args args = {.flags = CLONE_INTO_CGROUP,
+                                  .exit_signal = SIGCHLD,
+                                  .cgroup = (uint64_t) cgroup.folders[0]};
+        pid_t born = (pid_t) syscall(SYS_clone3, &args, sizeof(args));
+        if (born == 0)
+            (void) sleep_on();
+        ok(born > 0 && is_in(born, &cgroup), "a child is born in it");
+    }
+    cgroup_release(&cgroup);
+    ok(wait_for(inside) == SIGKILL && wait_for(outside) == SIGKILL,
+       "a release kills what still runs in it, stopped or not");
+    while (waitpid(-1, NULL, 0) > 0)
+        ; /* the one born in it */
+}
+
+static void test_memory(void)
+{
+    struct cgroup cgroup;
+    struct cgroup_usage usage;
+    if (make(&cgroup, 5, MEMORY_LIMIT, PROCESSES) < 0)
+        return;
+    short events = cgroup.kind == CGROUP_V2 ? POLLPRI : POLLIN;
+    ok(wait_for(start(&cgroup, touch_within)) == 0, "who keeps within the memory ends by itself");
+    cgroup_usage(&cgroup, &usage);
+    ok(usage.oom_kills == 0 && is_quiet(cgroup.memory_events, events), "and nothing is told");
+    if (usage.memory_peak == 0 && faccessat(cgroup.folders[0], "memory.peak", F_OK, 0) < 0)
+        skip("the peak of its memory is known: not by this kernel");
+    else
+        ok(usage.memory_peak >= MEMORY_LIMIT / 2 && usage.memory_peak <= MEMORY_LIMIT,
+           "the peak of its memory is known");
+    pid_t pid = start(&cgroup, touch_beyond);
+    ok(comes(cgroup.memory_events, events, PATIENCE_MS), "memory that runs out is told");
+    ok(wait_for(pid) == SIGKILL, "the kernel kills who wants more");
+    cgroup_usage(&cgroup, &usage);
+    ok(usage.oom_kills >= 1, "and counts it");
+    ok(is_quiet(cgroup.memory_events, events), "looking at it quiets what told it");
+    cgroup_release(&cgroup);
+}
+
+/* Whoever is told looks at once, while the kernel may still be choosing whom to kill. */
+static void test_prompt(void)
+{
+    struct cgroup cgroup;
+    struct cgroup_usage usage = {.oom_kills = 0};
+    bool knew = true;
+    for (int i = 0; i < 10 && knew; i++) {
+        if (make(&cgroup, 6, MEMORY_LIMIT, PROCESSES) < 0)
+            return;
+        pid_t pid = start(&cgroup, touch_beyond);
+        for (int woken = 0; woken < 1000 && usage.oom_kills == 0; woken++) {
+            knew = comes(cgroup.memory_events, cgroup.kind == CGROUP_V2 ? POLLPRI : POLLIN,
+                         PATIENCE_MS);
+            cgroup_usage(&cgroup, &usage);
+        }
+        knew = knew && usage.oom_kills > 0;
+        usage.oom_kills = 0;
+        (void) wait_for(pid);
+        cgroup_release(&cgroup);
+    }
+    ok(knew, "whoever is told that memory ran out sees it in the usage");
+}
+
+static void test_processes(void)
+{
+    struct cgroup cgroup;
+    struct cgroup_usage usage;
+    if (make(&cgroup, 7, MEMORY_LIMIT, 2 * PROCESSES) < 0)
+        return;
+    ok(wait_for(start(&cgroup, fork_on)) == (2 * PROCESSES) << 8, "who may fork so often forks");
+    cgroup_usage(&cgroup, &usage);
+    ok(usage.forks_refused == 0 && is_quiet(cgroup.pids_events, POLLPRI),
+       "and nothing is told or counted");
+    cgroup_release(&cgroup);
+    if (make(&cgroup, 8, MEMORY_LIMIT, PROCESSES) < 0)
+        return;
+    ok(wait_for(start(&cgroup, fork_on)) == PROCESSES << 8,
+       "a fork past the limit is refused, and none before it");
+    bool v2 = cgroup.kind == CGROUP_V2;
+    if (v2)
+        ok(comes(cgroup.pids_events, POLLPRI, PATIENCE_MS), "it is told");
+    cgroup_usage(&cgroup, &usage);
+    ok(usage.forks_refused == 1, "and counted");
+    ok(is_quiet(cgroup.pids_events, POLLPRI), "looking at it quiets what told it");
+    cgroup_release(&cgroup);
+}
+
+static void test_cpu(void)
+{
+    struct cgroup cgroup;
+    struct cgroup_usage usage;
+    if (make(&cgroup, 9, MEMORY_LIMIT, PROCESSES) < 0)
+        return;
+    ok(cgroup_cpu_ns(&cgroup) == 0, "a new one has used no CPU");
+    ok(wait_for(start(&cgroup, burn_apart)) == 0 && cgroup_cpu_ns(&cgroup) >= 60 * NS_PER_MS,
+       "CPU time counts that of processes nobody waited for");
+    cgroup_usage(&cgroup, &usage);
+    ok(usage.cpu_ns >= 60 * NS_PER_MS, "the whole usage says it, too");
+    cgroup_release(&cgroup);
+    ok(cgroup_cpu_ns(&cgroup) == 0, "of none it is nothing");
+}
+
+static void test_sweep(void)
+{
+    struct cgroup lives, busy;
+    if (make(&lives, 10, MEMORY_LIMIT, PROCESSES) < 0 || make(&busy, 11, MEMORY_LIMIT, 1) < 0)
+        return;
+    int folders = folders_there(lives.parents, 10);
+    pid_t sleeper = start(&busy, stop);
+    ok(waitpid(sleeper, NULL, WUNTRACED) == sleeper, "somebody is in one");
+    for (int i = 0; i < CGROUP_SLOTS; i++)
+        if (busy.folders[i] >= 0)
+            (void) flock(busy.folders[i], LOCK_UN); /* as if its run had died */
+    pid_t killed = fork();
+    if (killed == 0) {
+        struct cgroup left;
+        _exit(make(&left, 12, MEMORY_LIMIT, PROCESSES) < 0);
+    }
+    ok(wait_for(killed) == 0, "a run died and left its own");
+    ok(mkdirat(lives.parents[0], "wasp-keeper", 0755) == 0, "somebody has a similar name");
+    ok(cgroup_sweep(NEITHER) == 0, "a sweep of nothing sweeps nothing");
+    ok(folders_there(lives.parents, 12) == folders && cgroup_sweep(0) >= hierarchies(&lives) &&
+           folders_there(lives.parents, 12) == 0,
+       "a sweep removes what the dead run left");
+    ok(folders_there(lives.parents, 10) == folders, "an empty one that is held stays");
+    ok(folders_there(lives.parents, 11) == folders, "one with a process in it stays");
+    ok(unlinkat(lives.parents[0], "wasp-keeper", AT_REMOVEDIR) == 0, "another's stays");
+    cgroup_release(&lives);
+    cgroup_release(&busy);
+    (void) wait_for(sleeper);
+}
+
+/* ---- where none is to be had ----------------------------------------------------------------- */
+
+/*
+ * In a child that goes into a cgroup without limits and then changes itself: what kind it gets
+ * there, or -1.
+ */
+static int kind_after(bool (*change)(void))
+{
+    struct cgroup outer;
+    if (make(&outer, 21, UNITS_UNLIMITED, UNITS_UNLIMITED) < 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct cgroup cgroup;
+        if (cgroup_enter_self(&outer) < 0 || !change() ||
+            make(&cgroup, 20, MEMORY_LIMIT, PROCESSES) < 0)
+            _exit(99);
+        int kind = (int) cgroup.kind;
+        cgroup_release(&cgroup);
+        _exit(kind);
+    }
+    int status = wait_for(pid);
+    cgroup_release(&outer);
+    return WIFEXITED(status) && WEXITSTATUS(status) != 99 ? WEXITSTATUS(status) : -1;
+}
+
+static bool stay(void)
+{
+    return true;
+}
+
+static bool become_ordinary(void)
+{
+    return setgroups(0, NULL) == 0 && setresgid(ORDINARY_UID, ORDINARY_UID, ORDINARY_UID) == 0 &&
+           setresuid(ORDINARY_UID, ORDINARY_UID, ORDINARY_UID) == 0;
+}
+
+/* As a container does it: our cgroup is the root of what we see. */
+static bool enter_namespace(void)
+{
+    return unshare(CLONE_NEWNS | CLONE_NEWCGROUP) == 0 &&
+           mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+static bool enter_namespace_with_mounts(void)
+{
+    static const char *const controllers[] = {"memory", "pids", "cpuacct"};
+    if (!enter_namespace() || mount("none", "/tmp", "tmpfs", 0, NULL) < 0 ||
+        mkdir("/tmp/odd \\ place", 0700) < 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
+        char path[64];
+        (void) snprintf(path, sizeof(path), "/tmp/odd \\ place/%zu", i);
+        if (mkdir(path, 0700) < 0 || (mount("none", path, "cgroup", 0, controllers[i]) < 0 &&
+                                      mount("none", path, "cgroup", 0, "memory,pids,cpuacct") < 0))
+            return false;
+    }
+    return true;
+}
+
+static bool has_no_cgroups(void)
+{
+    return enter_namespace() && umount2("/sys/fs/cgroup", MNT_DETACH) == 0;
+}
+
+static void test_none(enum cgroup_kind kind)
+{
+    struct cgroup cgroup;
+    struct err err;
+    struct limits limits = limits_of(MEMORY_LIMIT, PROCESSES);
+    ok(cgroup_make(&cgroup, id_of(19), &limits, NEITHER, &err) == 0 && cgroup.kind == CGROUP_NONE,
+       "none to be had is no error");
+    cgroup_release(&cgroup);
+    unsigned int others = kind == CGROUP_V2 ? 2 : 1;
+    ok(cgroup_make(&cgroup, id_of(19), &limits, others, &err) == 0 && cgroup.kind == kind,
+       "the kind that is there does not need the other");
+    cgroup_release(&cgroup);
+    if (geteuid() != 0) {
+        skip("an ordinary user has none where root has one: not root");
+        return;
+    }
+    ok(kind_after(stay) == (int) kind, "what follows works where nothing is changed");
+    ok(kind_after(become_ordinary) == CGROUP_NONE, "an ordinary user has none where root has one");
+    ok(kind_after(has_no_cgroups) == CGROUP_NONE, "where none are mounted there is none");
+    ok(kind_after(enter_namespace) == CGROUP_NONE,
+       "a cgroup namespace that does not see ours has none");
+    if (kind == CGROUP_V1)
+        ok(kind_after(enter_namespace_with_mounts) == CGROUP_V1,
+           "one that does has it, wherever it is mounted");
+}
+
+static void test_nothing_left(void)
+{
+    struct cgroup last;
+    int left = 0;
+    if (make(&last, 30, MEMORY_LIMIT, PROCESSES) < 0)
+        return;
+    ok(folders_there(last.parents, 30) > 0, "one that is there is seen");
+    for (int i = 0; i < 30; i++)
+        left += folders_there(last.parents, i);
+    ok(left == 0, "nothing is left of all the others");
+    cgroup_release(&last);
+}
+
+int main(int argc, char **argv)
+{
+    struct cgroup cgroup;
+    if (make(&cgroup, 0, MEMORY_LIMIT, PROCESSES) < 0)
+        return 1;
+    enum cgroup_kind kind = cgroup.kind;
+    cgroup_release(&cgroup);
+    if (argc > 1)
+        ok(strcmp(kind_names[kind], argv[1]) == 0, "the kind of cgroup is %s", argv[1]);
+    if (kind == CGROUP_NONE) {
+        if (argc <= 1)
+            skip("no cgroup can be made here as uid %d", (int) geteuid());
+        return done();
+    }
+    test_limits();
+    test_unlimited();
+    test_entering();
+    test_memory();
+    test_prompt();
+    test_processes();
+    test_cpu();
+    test_sweep();
+    test_none(kind);
+    test_nothing_left();
+    return done();
+}

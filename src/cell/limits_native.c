@@ -6,6 +6,8 @@
 
 /* The cell's own first process. */
 #define INIT_PROCESSES 1
+/* What the kernel's own count is above the cgroup's. */
+#define CGROUP_FIRST 8
 
 /*
  * The parent's watch is exact and comes first; this holds for each process if the parent is held
@@ -27,15 +29,18 @@ static int limit_memory(const struct cell *cell, struct err *err)
     return cell_limit(RLIMIT_DATA, "memory", cell->plan.limits.value[LIMIT_MEMORY], err);
 }
 
-/* The kernel counts in the user namespace; without one the count is the caller's whole session. */
+/*
+ * The kernel counts in the user namespace; without one the count is the caller's whole session. A
+ * cgroup that counts too comes first: it tells how often it refused.
+ */
 static int limit_processes(struct cell *cell, struct err *err)
 {
-    const struct plan *plan = &cell->plan;
+    uint64_t most = cell->plan.limits.value[LIMIT_PROCESSES] + INIT_PROCESSES;
 
-    if (plan->identity == IDENTITY_CALLER)
+    if (cell->plan.identity == IDENTITY_CALLER)
         return 0;
-    if (cell_limit(RLIMIT_NPROC, "processes", plan->limits.value[LIMIT_PROCESSES] + INIT_PROCESSES,
-                   err) < 0)
+    if (cell_limit(RLIMIT_NPROC, "processes", cell->in_cgroup ? most + CGROUP_FIRST : most, err) <
+        0)
         return -1;
     cell->walls |= WALL_NPROC;
     return 0;
@@ -64,8 +69,7 @@ int cell_set_limits(struct cell *cell, struct err *err)
     const uint64_t *limit = cell->plan.limits.value;
 
     if (cell_await_go(cell, err) < 0 || enter_cgroup_namespace(cell, err) < 0 ||
-        limit_memory(cell, err) < 0 ||
-        limit_processes(cell, err) < 0)
+        limit_memory(cell, err) < 0 || limit_processes(cell, err) < 0)
         return -1;
     if (cell_limit(RLIMIT_CPU, "CPU time", cpu_seconds(limit[LIMIT_CPU]), err) < 0 ||
         cell_limit(RLIMIT_CORE, "core dumps", 0, err) < 0 ||

@@ -16,15 +16,16 @@ struct manifest {
     enum manifest_kind kind;
     const char *sample;    /* MANIFEST_SAMPLE: its name, else NULL; request.module is then NULL */
     const char *workspace; /* MANIFEST_SAMPLE: its host path; request.dirs has it as "." already */
-    const char *runtime;   /* MANIFEST_CODE on wasm: the one to use, else NULL; its module is not
-                              in the request, and language_put is for whoever looks it up */
+    const char *runtime;   /* MANIFEST_CODE on wasm: the one to use, else NULL */
     struct request request;
 };
 
 /*
  * Relative paths count from base_dir: the manifest's own folder, as its path was written, or NULL
- * for the working directory. What holds between the parts is left to request_check. Everything in *ret_manifest lies in the arena; it is written only on
- * success. Otherwise -1 and *err: ERR_REQUEST with the key's path at the start of the message.
+ * for the working directory. What holds between the parts is left to request_check, what runs the
+ * source to language_put. Everything in *ret_manifest lies in the arena; it is written only on
+ * success. Otherwise -1 and *err: ERR_REQUEST (or ERR_DENIED) with the key's path at the start of
+ * the message.
  */
 int manifest_parse(const char *text, size_t len, const char *base_dir, struct arena *arena,
                    struct manifest *ret_manifest, struct err *err);

@@ -335,8 +335,7 @@ int envelope_write(int fd, const struct result *result, const struct request *re
     write_common(&json, result);
     if (result->signal)
         write_uint(&json, "signal", (uint64_t) result->signal);
-    if (result->done_heard)
-        write_limits_hit(&json, result->done.limits_hit);
+    write_limits_hit(&json, result->done.limits_hit);
     write_error_info(&json, result, request);
     write_host_executed(&json, result);
     write_module(&json, result);

@@ -96,7 +96,7 @@ static const struct probe {
     {"overlayfs", "a copy of a directory to change", BIT(OVERLAY), probe_overlay, {"pivot-root"}},
     {"terminal", "a terminal of its own", BIT(TTY), probe_terminal, {"tmpfs", "mount-clones"}},
     {"loopback", "a loopback of its own", BIT(LOOPBACK), probe_loopback, {"namespaces"}},
-    {"cgroup", "limits on all processes of a run together", BIT(LIMITS), probe_cgroup},
+    {"cgroup", "limits on all processes of a run together", NATIVE | BIT(LIMITS), probe_cgroup},
     {"swap-limit", "a limit on memory that counts swap", BIT(LIMITS), probe_swap},
     {"process-limit",
      "a limit on processes without a cgroup",

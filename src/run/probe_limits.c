@@ -3,76 +3,78 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/fd.h"
 #include "run/probing.h"
 
-/* A cgroup for a run as it would have it, or none. */
+/*
+ * A cgroup for a run as it would have it, or none. Its name looks like a run's, so that what a
+ * killed doctor leaves is swept with what killed runs leave.
+ */
 static int make_cgroup(struct cgroup *cgroup, struct err *err)
 {
     struct limits limits;
-    char name[32];
+    char name[40];
+    uint16_t random[3];
 
     limits_init(&limits, BACKEND_NATIVE);
-    (void) snprintf(name, sizeof(name), "doctor-%d", (int) getpid()); /* fits */
+    random_bytes(random, sizeof(random));
+    (void) snprintf(name, sizeof(name), "d0c70000-0000-4000-8000-%04x%04x%04x", random[0],
+                    random[1], random[2]); /* fits */
     return cgroup_make(cgroup, name, &limits, 0, err);
 }
 
-/* A process is moved there and dies there. */
+/* A process moves there and dies there. */
 static int enter_cgroup(const struct cgroup *cgroup, struct err *err)
 {
+    int status = 0;
     pid_t pid = fork();
 
     if (pid < 0)
         return err_sys(err, ERR_HOST, "cannot start a process");
     if (pid == 0)
-        for (;;)
-            (void) pause(); /* until it is killed */
-    int moved = cgroup_enter(cgroup, pid, err);
-    (void) kill(pid, SIGKILL);    /* our own child, not yet waited for */
-    (void) waitpid(pid, NULL, 0); /* how it ended is known */
-    return moved;
+        _exit(cgroup_enter_self(cgroup) < 0 ? errno : 0);
+    if (waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    errno = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+    return err_sys(err, ERR_HOST, "cannot enter a cgroup that could be made");
 }
 
-/* What a run does then is no less walled, only less exactly limited. */
-static void do_without(struct finding *finding, const char *why)
+static void advise_cgroup(struct finding *finding)
 {
-    finding->number = CGROUP_NONE;
-    finding_set(finding, PROBE_DEGRADED, 0, "%s: rlimits and looking at the processes instead",
-                why);
     /* that folder is how systemd says that it runs the machine */
     bool has_systemd = access("/run/systemd/system", F_OK) == 0;
+
     finding_advise(finding, has_systemd && geteuid() != 0 ? REMEDY_CGROUP_USER : REMEDY_CGROUP_ROOT,
                    NULL);
 }
 
+/* A run without one is no less walled, only less exactly limited; one that fails is refused. */
 void probe_cgroup(const struct scene *scene, struct finding *finding)
 {
     _cleanup_(cgroup_release) struct cgroup cgroup = CGROUP_INIT;
     struct err err;
 
     (void) scene; /* whether it works does not depend on anything that it says */
-    if (make_cgroup(&cgroup, &err) < 0) {
-        do_without(finding, err.message);
-        return;
+    int made = make_cgroup(&cgroup, &err);
+    if (made == 0 && cgroup.kind == CGROUP_NONE) {
+        finding_set(finding, PROBE_DEGRADED, 0,
+                    "none may be made: rlimits and looking at the processes instead");
+        advise_cgroup(finding);
+    } else if (made < 0 || enter_cgroup(&cgroup, &err) < 0) {
+        finding_set(finding, PROBE_MISSING, 0, "%s", err.message);
+        advise_cgroup(finding);
+    } else {
+        finding->number = cgroup.kind;
+        finding_note(finding, "%s",
+                     cgroup.kind == CGROUP_V2 ? "v2" : "v1, since v2 is not delegated to wasp");
     }
-    if (cgroup.kind == CGROUP_NONE) {
-        do_without(finding, "no cgroup may be made");
-        return;
-    }
-    if (enter_cgroup(&cgroup, &err) < 0) {
-        do_without(finding, err.message);
-        return;
-    }
-    finding->number = cgroup.kind;
-    finding_note(finding, "%s",
-                 cgroup.kind == CGROUP_V2 ? "v2" : "v1, since v2 is not delegated to wasp");
 }
 
 static bool has_swap(void)

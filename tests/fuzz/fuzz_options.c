@@ -1,6 +1,6 @@
 /*
- * The words of `wasp run`, `exec` and `code`, apart by NUL bytes. Whatever they are, there is either
- * a request that can be shown or one clear error.
+ * The words of `wasp run`, `exec` and `code`, apart by NUL bytes. Whatever they are, there is
+ * either a request that can be shown or one clear error.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "plan/language.h"
 #include "report/explain.h"
 
-#define MAX_WORDS 256
+#define MAX_WORDS 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -179,7 +179,7 @@ def _():
     Checkup(env={"HOME": home, "PATH": "/usr/bin:/bin"})
     check_equal(tree_of(home), before, "the home folder")
     check_nothing_left()
-    left = [name for where, folders, _ in os.walk("/sys/fs/cgroup") for name in folders if name.startswith("wasp-doctor")]
+    left = [name for where, folders, _ in os.walk("/sys/fs/cgroup") for name in folders if name.startswith("wasp-d0c70000-")]
     check_equal(left, [], "cgroups left")
 
 

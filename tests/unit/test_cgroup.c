@@ -331,7 +331,7 @@ static void test_prompt(void)
     struct cgroup cgroup;
     struct cgroup_usage usage = {.oom_kills = 0};
     bool knew = true;
-    for (int i = 0; i < 10 && knew; i++) {
+    for (int i = 0; i < 5 && knew; i++) {
         if (make(&cgroup, 6, MEMORY_LIMIT, PROCESSES) < 0)
             return;
         pid_t pid = start(&cgroup, touch_beyond);

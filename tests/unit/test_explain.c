@@ -56,16 +56,16 @@ static void test_exec(void)
     static const char *const plain[] = {"--allow-dir", "x::/x", "--allow-dir", "ws",
                                         "--",          "ls",    NULL};
     static const char *const shown[] = {
-        "\"schema\":\"wasp.plan/1\",\"backend\":\"native\",\"program\":\"make\",\"args\":[\"all\"]",
-        "\"language\":null,\"source\":null",
+        "\"schema\":\"wasp.plan/1\",\"backend\":\"native\",\"program\":\"make\"",
+        "\"args\":[\"all\"],\"language\":null,\"source\":null",
         "\"HOME=/home/wasp\"",
         "\"A=b\"",
         "\"API_KEY=***\",\"URL=***\"",
         "\"credentials\":[\"API_KEY\",\"URL\"]",
         "{\"path\":\".\",\"access\":\"overlay\",\"guest\":[\"/ws\"]}",
-        "\"cwd\":\"/"
-        "ws\",\"rootfs\":\"tree\",\"network\":\"loopback\",\"proc\":\"none\",\"tty\":true",
-        "\"apply\":\"ask\",\"diff\":true,\"unprotected\":[\".envrc\"]",
+        "\"cwd\":\"/ws\",\"rootfs\":\"tree\",\"network\":\"loopback\"",
+        "\"proc\":\"none\",\"tty\":true,\"apply\":\"ask\",\"diff\":true",
+        "\"unprotected\":[\".envrc\"]",
         "\"memory_bytes\":\"unlimited\"",
         "\"processes\":128",
         "\"isolation\":\"full\",\"output_kill\":false}",

@@ -272,7 +272,8 @@ static void test_limits(struct arena *arena)
         defaults.value[i] = expected;
         defaults.given[i] = true;
         ok(parse(words, arena, &options, &err) == 0 &&
-               memcmp(&options.request.limits, &defaults, sizeof(defaults)) == 0,
+               memcmp(options.request.limits.value, defaults.value, sizeof(defaults.value)) == 0 &&
+               memcmp(options.request.limits.given, defaults.given, sizeof(defaults.given)) == 0,
            "%s sets its own limit and no other%s", limit_rows[i].option, err.message);
     }
 }

@@ -331,6 +331,7 @@ static void test_verdicts(const struct checkup *real)
         {{"idmapped-mounts"}, PROBE_NOT_NEEDED, 0, 0},
         {{"idmapped-mounts"}, PROBE_DEGRADED, 0, 0},
         {{"cgroup"}, PROBE_DEGRADED, LIM, 0},
+        {{"cgroup"}, PROBE_MISSING, N | NP | NL | MORE | CODE | LIM, 1},
         {{"process-limit"}, PROBE_DEGRADED, 0, 0},
         {{"cell-native"}, PROBE_MISSING, N | NP | NL | MORE | CODE, 1},
         {{"cell-wasm"}, PROBE_MISSING, W | WL, 1},

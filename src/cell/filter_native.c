@@ -3,26 +3,22 @@
 #include "cell/filter.h"
 #include "filters.h"
 
-#define SIGNAL_SCOPE_ABI 6 /* of Landlock: from here on it holds signals back */
-
 enum filter {
     FILTER_NATIVE, /* with a loopback of its own */
     FILTER_QUIET,  /* without: nothing connects */
     FILTER_RUNG,   /* no namespaces: what they would have walled is refused */
-    FILTER_MUTE,   /* nor has Landlock a scope for signals */
 };
 
 static const struct sock_fprog programs[] = {
     [FILTER_NATIVE] = PROGRAM(filter_native),
     [FILTER_QUIET] = PROGRAM(filter_native_quiet),
     [FILTER_RUNG] = PROGRAM(filter_native_rung),
-    [FILTER_MUTE] = PROGRAM(filter_native_mute),
 };
 
 static enum filter choose(const struct cell *cell)
 {
     if (cell->plan.isolation == ISOLATION_LANDLOCK)
-        return cell->landlock_abi >= SIGNAL_SCOPE_ABI ? FILTER_RUNG : FILTER_MUTE;
+        return FILTER_RUNG;
     return cell->plan.native.network == NETWORK_NONE ? FILTER_QUIET : FILTER_NATIVE;
 }
 

@@ -120,7 +120,8 @@ static void write_truncated(struct json_writer *json, const struct result *resul
 static void write_usage(struct json_writer *json, const struct result *result)
 {
     const struct tell_done *done = &result->done;
-    bool heard = result->done_heard && result->has_module; /* a native cell counts none of it */
+    /* a native cell counts none of it */
+    bool heard = result->done_heard && strcmp(result->backend, "native") != 0;
 
     json_key(json, "usage");
     json_open_object(json);

@@ -186,13 +186,16 @@ static void find_interpreter(const char *name, const char *package, struct findi
     if (!find_program(name, path)) {
         finding_set(finding, PROBE_MISSING, 0, "no %s on %s", name, CELL_PATH);
         finding_advise(finding, REMEDY_INTERPRETER, package);
-    } else if (!realpath(path, real) || !is_visible(real)) {
-        finding_set(finding, PROBE_MISSING, 0, "%s leads to %s, which a cell does not see", path,
-                    real);
-        finding_advise(finding, REMEDY_INTERPRETER_OUTSIDE, NULL);
-    } else {
-        finding_note(finding, "%s", path);
+        return;
     }
+    const char *leads_to = realpath(path, real) ? real : "nowhere";
+    if (is_visible(leads_to)) {
+        finding_note(finding, "%s", path);
+        return;
+    }
+    finding_set(finding, PROBE_MISSING, 0, "%s leads to %s, which a cell does not see", path,
+                leads_to);
+    finding_advise(finding, REMEDY_INTERPRETER_OUTSIDE, NULL);
 }
 
 void probe_python(const struct scene *scene, struct finding *finding)

@@ -223,7 +223,7 @@ struct changes_text {
  * Lines with '#' in front of a file's part say what such a diff cannot. 0, or -1 and *err.
  */
 int changes_diff(const char *state_dir, const char *run_id, struct changes_text *text,
-                 struct err *err);
+                 struct arena *arena, struct err *err);
 
 /* ---- apply ----------------------------------------------------------------------------------- */
 

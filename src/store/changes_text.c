@@ -178,7 +178,8 @@ static int put_hunk(struct buf *into, const struct diff_side *a, const struct di
         buf_add_string(into, " @@\n") < 0)
         return -1;
     while (i < a_end || j < b_end) {
-        bool goes = i < a_end && a->lines[i].changed, comes = !goes && j < b_end && b->lines[j].changed;
+        bool goes = i < a_end && a->lines[i].changed,
+             comes = !goes && j < b_end && b->lines[j].changed;
         char sign = goes ? '-' : comes ? '+' : ' ';
         if (put_line(into, sign, comes ? &b->lines[j] : &a->lines[i]) < 0)
             return -1;

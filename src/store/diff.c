@@ -38,7 +38,8 @@ static int split(const char *text, size_t len, struct diff_side *side)
     for (const char *end = text + len; text < end; side->count++) {
         const char *newline = memchr(text, '\n', (size_t) (end - text));
         const char *next = newline ? newline + 1 : end;
-        side->lines[side->count] = (struct diff_line){.text = text, .len = (uint32_t) (next - text)};
+        side->lines[side->count] =
+            (struct diff_line){.text = text, .len = (uint32_t) (next - text)};
         text = next;
     }
     return 0;

@@ -117,7 +117,9 @@ def check_error(outcome):
         check_equal((envelope["exit_code"], envelope["error"]), (0, None), "exit_code and error")
     else:
         check_match(r"\A[^\n]+\Z", envelope["error"], "error")
-    lines = 1 if envelope["status"] == "error" and "--quiet" not in outcome.command else 0
+    words = list(outcome.command)
+    options = words[: words.index("--")] if "--" in words else words
+    lines = 1 if envelope["status"] == "error" and "--quiet" not in options else 0
     check_equal(len(outcome.said.splitlines()), lines, f"lines on stderr ({short(outcome.said)})")
 
 

@@ -305,6 +305,9 @@ lacking("hidden cgroups are done without: that is degraded, and no run is lost",
 lacking("an interpreter that is not there takes its language away, and no more",
         lambda: apart("mount --bind /dev/null /usr/bin/bash"), {"bash": "missing"}, "apt install bash", {"code/bash"},
         control=lambda: apart("true"))  # fmt: skip
+lacking("an interpreter that leads out of /usr, where no cell sees it, is told",
+        lambda: apart(f"mount -t tmpfs none /usr/local/sbin; ln -s {wasp_path()} /usr/local/sbin/bash"), {"bash": "missing"},
+        "--rootfs", {"code/bash"}, control=lambda: apart("mount -t tmpfs none /usr/local/sbin"))  # fmt: skip
 lacking("a probe that hangs is killed, and what it is about unknown",
         lambda: lack("pivot_root=hang"), {"pivot-root": "unknown"}, "again", FULL | ON_TOP, real=False)  # fmt: skip
 
@@ -384,6 +387,16 @@ def _():
     row = checkup.rows["idmapped-mounts"]
     check_equal((row["status"], checkup.status), ("degraded", 0))
     check_in("as an ordinary user", row["remedy"], "remedy")
+
+
+@test("on a machine with swap the limit on it is tried, and how to have one is told", only="root")
+def _():
+    if Checkup().json["limits"] == "rlimits":
+        skip("there is no cgroup to try it in")
+    swaps = write_file(new_dir("swaps"), "swaps", data="Filename Type Size Used Priority\n/swap file 1024 0 -2\n")
+    row = Checkup(apart(f"mount --bind {swaps} /proc/swaps")).rows["swap-limit"]
+    check(row["status"] in ("ok", "degraded"), f"with swap the row is {row['status']}")
+    check_equal(row["remedy"] is not None and "swapaccount=1" in row["remedy"], row["status"] == "degraded", "a remedy")
 
 
 @test("bad words are refused")

@@ -19,7 +19,7 @@
 #include "tap.h"
 
 /* In the order in which they get narrower; each is a whole filter. */
-enum { FREE, NATIVE, QUIET, RUNG, MUTE, N_FILTERS };
+enum { FREE, NATIVE, QUIET, RUNG, N_FILTERS };
 
 #define PROGRAM(name)                                                    \
     {                                                                    \
@@ -34,7 +34,6 @@ static const struct {
     [NATIVE] = {"native", PROGRAM(filter_native)},
     [QUIET] = {"native_quiet", PROGRAM(filter_native_quiet)},
     [RUNG] = {"native_rung", PROGRAM(filter_native_rung)},
-    [MUTE] = {"native_mute", PROGRAM(filter_native_mute)},
 };
 
 __attribute__((unused, noreturn)) static void rig_die(const char *what)

@@ -16,7 +16,7 @@
 #include "tap.h"
 
 #define RUN_ID "01900000-0000-7000-8000-000000000000"
-#define ALL_WALLS ((1u << 14) - 1)
+#define ALL_WALLS (((WALL_UID_RANGE << 1) - 1) | WALL_CPU_WATCH) /* of a wasm run */
 #define ENVELOPE_MAX (1024 * 1024)
 
 static void set_output(struct capture *capture, const char *bytes, size_t len, bool truncated)
@@ -265,7 +265,9 @@ static const struct golden {
      "\"reason\":\"output_limit\""},
     {"disk", fill_disk, "guest wrote more than its disk limit of 1GiB; raise it with --disk",
      "\"reason\":\"disk_limit\""},
-    {"processes", fill_process, "the run ended: process_limit", "\"code\":\"process_limit\""},
+    {"processes", fill_process,
+     "guest kept starting processes past its limit of 1; raise it with --processes",
+     "\"code\":\"process_limit\""},
     {"a signal", fill_signal, "guest died of signal 11 (SIGSEGV)", "\"signal\":11"},
     {"cancelling", fill_cancelled, "cancelled by signal 15 (SIGTERM)", "\"signal\":15"},
     {"a missing module", fill_missing,

@@ -277,9 +277,9 @@ static void test_damage(void)
 
 /*
  * Offsets of the form: the number of arguments follows MAGIC, eight numbers, those of the limits and
- * six of a native job; five counts follow one another, and behind them five empty strings.
+ * five of a native job; five counts follow one another, and behind them five empty strings.
  */
-#define COUNTS_AT (8 * (1 + 8 + 1 + 2 * LIMIT_COUNT + 6))
+#define COUNTS_AT (8 * (1 + 8 + 1 + 2 * LIMIT_COUNT + 5))
 #define COUNTS 5
 #define EMPTY_STRINGS (5 * (8 + 1))
 

@@ -1,0 +1,539 @@
+/* Keeping changes: what a guest left in its layer against what the host has. */
+#include <sys/file.h>
+#include <sys/time.h>
+
+#include "changes_tree.h"
+#include "tap.h"
+
+/* A line for each entry: what became of it, and what stands against it. */
+static const char *describe(const struct changes *changes, struct arena *arena)
+{
+    _cleanup_(buf_release) struct buf text = BUF_INIT(TREE_MAX);
+
+    for (size_t i = 0; i < changes->n_entries; i++) {
+        const struct change *change = &changes->entries[i];
+        (void) buf_printf(&text, "%s %s ", change_kind_name(change->kind), /* small */
+                          change_type_name(change->type));
+        (void) change_quote(&text, "", change->path); /* as above */
+        if (change->kind != CHANGE_DELETED && change->type != CHANGE_SYMLINK)
+            (void) buf_printf(&text, " %04o%s", change->mode, change->content ? " content" : "");
+        if (change->target)
+            (void) buf_printf(&text, " -> %s", change->target);
+        if (change->protected_by)
+            (void) buf_printf(&text, " (%s)", change->protected_by);
+        if (change->refused)
+            (void) buf_printf(&text, " !%s", change_refusals[change->refused].name);
+        (void) buf_add_char(&text, '\n');
+    }
+    return arena_strdup(arena, text.data ? text.data : "");
+}
+
+static bool is_described(const struct changes *changes, struct arena *arena, const char *expected)
+{
+    const char *text = describe(changes, arena);
+
+    if (strcmp(text, expected) == 0)
+        return true;
+    printf("# expected:\n%s# is:\n%s", expected, text);
+    return false;
+}
+
+static void test_table(const char *sentence, const struct tree_item *lower,
+                       const struct tree_item *upper, const char *expected)
+{
+    _cleanup_(ground_release) struct ground ground;
+    struct changes changes, loaded;
+    struct err err = {0};
+
+    if (!ok(ground_init(&ground, lower) && make_tree(ground.upper, upper), "the trees are made"))
+        return;
+    bool kept = keep(&ground, NULL, &changes, &err) == 0;
+    ok(kept && is_described(&changes, ground.arena, expected), "%s%s", sentence, err.message);
+    if (!kept || !changes.kept)
+        return;
+    ok(changes_load(ground.state, RUN_ID, ground.arena, &loaded, &err) == 0 &&
+           is_described(&loaded, ground.arena, expected),
+       "and what is kept says the same%s", err.message);
+}
+
+/* ---- what is a change ------------------------------------------------------------------------ */
+
+static void test_plain(void)
+{
+    static const struct tree_item lower[] = {
+        {"same", TREE_FILE, "same", 0},      {"bytes", TREE_FILE, "old", 0},
+        {"longer", TREE_FILE, "old", 0},     {"mode", TREE_FILE, "mode", 0},
+        {"gone", TREE_FILE, "gone", 0},      {"gone2", TREE_FILE, "gone", 0},
+        {"link", TREE_LINK, "same", 0},      {"link2", TREE_LINK, "same", 0},
+        {"dir", TREE_DIR, NULL, 0},          {"dir/in", TREE_FILE, "in", 0},
+        {"dir/out", TREE_FILE, "out", 0},    {"chmod", TREE_DIR, NULL, 0},
+        {"hard", TREE_FILE, "hard", 0},      {"hard2", TREE_HARD, "hard", 0},
+        {"untouched", TREE_FILE, "text", 0}, {NULL, 0, NULL, 0},
+    };
+    static const struct tree_item upper[] = {
+        {"same", TREE_FILE, "same", 0},      {"bytes", TREE_FILE, "new", 0},
+        {"longer", TREE_FILE, "longer", 0},  {"mode", TREE_FILE, "mode", 0755},
+        {"gone", TREE_WHITEOUT, NULL, 0},    {"gone2", TREE_MARKED, NULL, 0},
+        {"never", TREE_WHITEOUT, NULL, 0},   {"link", TREE_LINK, "same", 0},
+        {"link2", TREE_LINK, "dir/in", 0},   {"dir", TREE_DIR, NULL, 0},
+        {"dir/out", TREE_WHITEOUT, NULL, 0}, {"dir/new", TREE_FILE, "new", 0600},
+        {"chmod", TREE_DIR, NULL, 0700},     {"hard", TREE_FILE, "hard", 0755},
+        {"new", TREE_DIR, NULL, 0},          {"new/link", TREE_LINK, "../same", 0},
+        {"new/empty", TREE_FILE, "", 0},     {NULL, 0, NULL, 0},
+    };
+
+    test_table("added, changed and deleted are told apart, and what is the same is left out", lower,
+               upper,
+               "changed file bytes 0644 content\n"
+               "changed directory chmod 0700\n"
+               "added file dir/new 0600 content\n"
+               "deleted file dir/out\n"
+               "deleted file gone\n"
+               "deleted file gone2\n"
+               "changed file hard 0755 content\n"
+               "changed symlink link2 -> dir/in\n"
+               "changed file longer 0644 content\n"
+               "changed file mode 0755\n"
+               "added directory new 0755\n"
+               "added file new/empty 0644 content\n"
+               "added symlink new/link -> ../same\n");
+}
+
+static void test_directories(void)
+{
+    static const struct tree_item lower[] = {
+        {"all", TREE_DIR, NULL, 0},
+        {"all/a", TREE_FILE, "a", 0},
+        {"all/b", TREE_DIR, NULL, 0},
+        {"all/b/c", TREE_FILE, "c", 0},
+        {"opaque", TREE_DIR, NULL, 0},
+        {"opaque/a", TREE_FILE, "a", 0},
+        {"opaque/b", TREE_FILE, "b", 0},
+        {"opaque/c", TREE_DIR, NULL, 0},
+        {"opaque/c/d", TREE_FILE, "d", 0},
+        {"to_file", TREE_DIR, NULL, 0},
+        {"to_file/a", TREE_FILE, "a", 0},
+        {"to_dir", TREE_FILE, "text", 0},
+        {"to_link", TREE_DIR, NULL, 0},
+        {"file_to_link", TREE_FILE, "text", 0},
+        {NULL, 0, NULL, 0},
+    };
+    static const struct tree_item upper[] = {
+        {"all", TREE_WHITEOUT, NULL, 0},
+        {"opaque", TREE_DIR, NULL, 0},
+        {"opaque", TREE_OPAQUE, NULL, 0},
+        {"opaque/a", TREE_FILE, "a", 0},
+        {"opaque/new", TREE_FILE, "new", 0},
+        {"to_file", TREE_FILE, "now a file", 0},
+        {"to_dir", TREE_DIR, NULL, 0},
+        {"to_dir/in", TREE_FILE, "in", 0},
+        {"to_link", TREE_LINK, "to_dir", 0},
+        {"file_to_link", TREE_LINK, "to_dir", 0},
+        {NULL, 0, NULL, 0},
+    };
+
+    test_table("a directory that goes is told with all in it, innermost first", lower, upper,
+               "deleted file all/a\n"
+               "deleted file all/b/c\n"
+               "deleted directory all/b\n"
+               "deleted directory all\n"
+               "changed symlink file_to_link -> to_dir\n"
+               "added file opaque/new 0644 content\n"
+               "deleted file opaque/b\n"
+               "deleted file opaque/c/d\n"
+               "deleted directory opaque/c\n"
+               "changed directory to_dir 0755\n"
+               "added file to_dir/in 0644 content\n"
+               "deleted file to_file/a\n"
+               "changed file to_file 0644 content\n"
+               "changed symlink to_link -> to_dir\n");
+}
+
+static void test_nothing(void)
+{
+    static const struct tree_item lower[] = {{"a", TREE_FILE, "a", 0}, {NULL, 0, NULL, 0}};
+    static const struct tree_item upper[] = {
+        {"a", TREE_FILE, "a", 0}, {"x", TREE_WHITEOUT, NULL, 0}, {NULL, 0, NULL, 0}};
+    _cleanup_(ground_release) struct ground ground;
+    struct changes changes;
+    struct err err = {0};
+    struct stat st;
+
+    if (!ok(ground_init(&ground, lower) && make_tree(ground.upper, upper), "the trees are made"))
+        return;
+    ok(keep(&ground, NULL, &changes, &err) == 0 && !changes.kept && changes_total(&changes) == 0,
+       "a copy that is the same is no change%s", err.message);
+    ok(stat(ground.state, &st) < 0 && errno == ENOENT, "and leaves no trace");
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void test_refused(void)
+{
+    static const struct tree_item lower[] = {
+        {"d", TREE_DIR, NULL, 0}, {".git", TREE_DIR, NULL, 0}, {NULL, 0, NULL, 0}};
+    static const struct tree_item upper[] = {
+        {"d", TREE_DIR, NULL, 0},
+        {"d/abs", TREE_LINK, "/etc/passwd", 0},
+        {"d/up", TREE_LINK, "../..", 0},
+        {"d/behind", TREE_LINK, "x/../y", 0},
+        {"d/in", TREE_LINK, "../d/./in", 0},
+        {"d/root", TREE_LINK, "..", 0},
+        {"fifo", TREE_FIFO, NULL, 0},
+        {"socket", TREE_SOCKET, NULL, 0},
+        {"setuid", TREE_FILE, "#!", 04755},
+        {"setgid", TREE_FILE, "#!", 02755},
+        {"setgid_dir", TREE_DIR, NULL, 02755},
+        {".wasp-1", TREE_FILE, "", 0},
+        {".git", TREE_DIR, NULL, 0},
+        {".git/hooks", TREE_DIR, NULL, 0},
+        {".git/hooks/pre-commit", TREE_FILE, "#!/bin/sh\n", 0755},
+        {".git/index", TREE_FILE, "", 0},
+        {".envrc", TREE_FILE, "", 0},
+        {NULL, 0, NULL, 0},
+    };
+
+    test_table("what apply will refuse is said", lower, upper,
+               "added file .envrc 0644 content (.envrc)\n"
+               "added directory .git/hooks 0755 (.git/hooks)\n"
+               "added file .git/hooks/pre-commit 0755 content (.git/hooks)\n"
+               "added file .git/index 0644 content\n"
+               "added file .wasp-1 0644 content !reserved\n"
+               "added symlink d/abs -> /etc/passwd !symlink\n"
+               "added symlink d/behind -> x/../y !symlink\n"
+               "added symlink d/in -> ../d/./in\n"
+               "added symlink d/root -> ..\n"
+               "added symlink d/up -> ../.. !symlink\n"
+               "added fifo fifo 0644 !special\n"
+               "added file setgid 2755 content !setuid\n"
+               "added directory setgid_dir 0755\n"
+               "added file setuid 4755 content !setuid\n"
+               "added socket socket 0644 !special\n");
+}
+
+static void test_changed_since(void)
+{
+    static const struct tree_item lower[] = {{"a", TREE_FILE, "old", 0}, {"b", TREE_FILE, "old", 0},
+                                             {"c", TREE_FILE, "old", 0}, {"d", TREE_DIR, NULL, 0},
+                                             {"e", TREE_DIR, NULL, 0},   {NULL, 0, NULL, 0}};
+    static const struct tree_item upper[] = {
+        {"a", TREE_FILE, "new", 0},    {"b", TREE_FILE, "new", 0},  {"c", TREE_WHITEOUT, NULL, 0},
+        {"d", TREE_WHITEOUT, NULL, 0}, {"e", TREE_DIR, NULL, 0700}, {NULL, 0, NULL, 0}};
+    static const struct tree_item meanwhile[] = {{"b", TREE_FILE, "other", 0},
+                                                 {"c", TREE_FILE, "old", 0},
+                                                 {"d/new", TREE_FILE, "", 0},
+                                                 {"e/new", TREE_FILE, "", 0},
+                                                 {NULL, 0, NULL, 0}};
+    _cleanup_(ground_release) struct ground ground;
+    struct changes changes;
+    struct err err = {0};
+
+    if (!ok(ground_init(&ground, lower) && make_tree(ground.upper, upper) &&
+                (ground_start(&ground), true) && make_tree(ground.lower, meanwhile),
+            "the host's files change while the guest runs"))
+        return;
+    ok(keep(&ground, NULL, &changes, &err) == 0 &&
+           is_described(&changes, ground.arena,
+                        "changed file a 0644 content\n"
+                        "changed file b 0644 content !changed_since\n"
+                        "deleted file c !changed_since\n"
+                        "deleted file d/new !changed_since\n"
+                        "deleted directory d !changed_since\n"
+                        "changed directory e 0700\n"),
+       "and those that the guest changed too are refused%s", err.message);
+}
+
+static void test_umask(void)
+{
+    static const struct tree_item lower[] = {
+        {"had", TREE_FILE, "a", 0666}, {"had_not", TREE_FILE, "a", 0}, {NULL, 0, NULL, 0}};
+    static const struct tree_item upper[] = {
+        {"dir", TREE_DIR, NULL, 01777},    {"none", TREE_DIR, NULL, 0500},
+        {"file", TREE_FILE, "", 0777},     {"had", TREE_FILE, "b", 0666},
+        {"had_not", TREE_FILE, "b", 0666}, {NULL, 0, NULL, 0},
+    };
+    mode_t before = umask(027);
+
+    test_table("new bits of a mode pass the umask, and a directory stays its owner's", lower, upper,
+               "added directory dir 1750\n"
+               "added file file 0750 content\n"
+               "changed file had 0666 content\n"
+               "changed file had_not 0644 content\n"
+               "added directory none 0700\n");
+    (void) umask(before); /* cannot fail */
+}
+
+/* ---- hostile trees --------------------------------------------------------------------------- */
+
+static void test_names(void)
+{
+    static const struct tree_item upper[] = {
+        {"new\nline", TREE_FILE, "a", 0},
+        {"\xff\xfe", TREE_FILE, "b", 0},
+        {"\x1b[31m", TREE_FILE, "c", 0},
+        {"\"quoted\" \\", TREE_FILE, "d", 0},
+        {"-rf", TREE_FILE, "e", 0},
+        {"link", TREE_LINK, "\xff\x1b", 0},
+        {NULL, 0, NULL, 0},
+    };
+
+    test_table("any name is kept, and read again", NULL, upper,
+               "added file \"\\\"quoted\\\" \\\\\" 0644 content\n"
+               "added file -rf 0644 content\n"
+               "added file \"\\033[31m\" 0644 content\n"
+               "added symlink link -> \xff\x1b\n"
+               "added file \"new\\nline\" 0644 content\n"
+               "added file \"\\377\\376\" 0644 content\n");
+}
+
+static void test_modes(void)
+{
+    static const struct tree_item lower[] = {{"same", TREE_FILE, "text", 0400}, {NULL, 0, NULL, 0}};
+    static const struct tree_item upper[] = {
+        {"d", TREE_DIR, NULL, 0},        {"d/e", TREE_DIR, NULL, 0},
+        {"d/e/f", TREE_FILE, "deep", 0}, {"d/e/g", TREE_HARD, "d/e/f", 0},
+        {"same", TREE_FILE, "text", 0},  {NULL, 0, NULL, 0},
+    };
+    static const char *const shut[] = {"d/e/f", "d/e", "d", "same", "."};
+    _cleanup_(ground_release) struct ground ground;
+    struct changes changes;
+    struct err err = {0};
+
+    if (!ok(ground_init(&ground, lower) && make_tree(ground.upper, upper), "the trees are made"))
+        return;
+    _cleanup_fd_ int root = open(ground.upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < ARRAY_SIZE(shut); i++)
+        if (fchmodat(root, shut[i], 0, 0) < 0)
+            ok(false, "%s is shut", shut[i]);
+    ok(keep_layer(&ground, root, NULL, &changes, &err) == 0 &&
+           is_described(&changes, ground.arena,
+                        "added directory d 0700\n"
+                        "added directory d/e 0700\n"
+                        "added file d/e/f 0000 content\n"
+                        "added file d/e/g 0000 content\n"
+                        "changed file same 0000\n"),
+       "what the guest shut is read, with the modes it gave%s", err.message);
+}
+
+/* Returns how deep it came. */
+static int dig(int root, const char *name, int levels)
+{
+    int fd = dup(root), depth = 0;
+
+    for (; fd >= 0 && depth < levels; depth++) {
+        int next = mkdirat(fd, name, 0755) < 0 ? -1 : openat(fd, name, O_RDONLY | O_DIRECTORY);
+        (void) close(fd); /* only entered */
+        fd = next;
+    }
+    if (fd >= 0)
+        (void) close(fd); /* as above */
+    return depth;
+}
+
+static void test_depth(const char *sentence, const char *name, int levels, bool in_lower)
+{
+    static const struct tree_item whiteout[] = {{"a", TREE_WHITEOUT, NULL, 0}, {NULL, 0, NULL, 0}};
+    _cleanup_(ground_release) struct ground ground;
+    struct changes changes;
+    struct err err = {0};
+
+    if (!ok(ground_init(&ground, NULL), "the trees are made"))
+        return;
+    _cleanup_fd_ int root = open(in_lower ? ground.lower : ground.upper, O_RDONLY | O_DIRECTORY);
+    ok(dig(root, name, levels) == levels, "%d directories lie in each other", levels);
+    if (in_lower)
+        ok(make_tree(ground.upper, whiteout), "and the guest removes them all");
+    ground_start(&ground);
+    ok(keep(&ground, NULL, &changes, &err) == 0 && changes.n_refused == 1 &&
+           changes_total(&changes) < (uint64_t) levels &&
+           changes.entries[in_lower ? 0 : changes.n_entries - 1].refused == REFUSAL_DEPTH,
+       "%s%s", sentence, err.message);
+}
+
+static void test_depths(void)
+{
+    char name[201] = "";
+
+    memset(name, 'n', sizeof(name) - 1);
+    test_depth("a walk ends before it is too deep, and says so", "a", 2000, false);
+    test_depth("a walk ends before its path is too long, and says so", name, 100, false);
+    test_depth("so it does in the host's directory", "a", 2000, true);
+}
+
+static bool make_sparse(const char *folder, const char *name, off_t size)
+{
+    _cleanup_fd_ int root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_fd_ int fd = openat(root, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+    return fd >= 0 && ftruncate(fd, size) == 0 && pwrite(fd, "end", 3, size - 3) == 3 &&
+           pwrite(fd, "mid", 3, size / 2) == 3;
+}
+
+static void test_sparse(void)
+{
+    const off_t size = (off_t) 1 << 30;
+    _cleanup_(ground_release) struct ground ground;
+    struct changes changes;
+    struct err err = {0};
+    char path[256];
+    struct stat st = {0};
+
+    if (!ok(ground_init(&ground, NULL) && make_sparse(ground.upper, "big", size),
+            "the guest leaves a file of holes"))
+        return;
+    ok(keep(&ground, NULL, &changes, &err) == 0 && changes.bytes == (uint64_t) size,
+       "its size counts%s", err.message);
+    (void) snprintf(path, sizeof(path), "%s/changes/" RUN_ID "/files/0", ground.state);
+    ok(stat(path, &st) == 0 && st.st_size == size && st.st_blocks * 512 < 1024 * 1024,
+       "and its holes take no room");
+}
+
+static void test_limits(void)
+{
+    static const struct tree_item upper[] = {{"a", TREE_FILE, "1234567890", 0},
+                                             {"b", TREE_HARD, "a", 0},
+                                             {"c", TREE_HARD, "a", 0},
+                                             {NULL, 0, NULL, 0}};
+    struct changes_limits limits = changes_default_limits;
+    _cleanup_(ground_release) struct ground ground;
+    struct changes changes;
+    struct err err = {0};
+    char path[256];
+    struct stat st;
+
+    if (!ok(ground_init(&ground, NULL) && make_tree(ground.upper, upper), "the trees are made"))
+        return;
+    limits.max_entries = 2;
+    ok(keep(&ground, &limits, &changes, &err) < 0 && err.code == ERR_TOO_LARGE,
+       "too many changes are not kept: %s", err.message);
+    limits.max_entries = 3;
+    limits.max_bytes = 29;
+    ok(keep(&ground, &limits, &changes, &err) < 0 && err.code == ERR_TOO_LARGE,
+       "nor too many bytes, and each name of a file counts: %s", err.message);
+    (void) snprintf(path, sizeof(path), "%s/changes/" RUN_ID, ground.state);
+    ok(stat(path, &st) < 0, "nothing is left of either");
+    (void) snprintf(path, sizeof(path), "%s/changes/tmp", ground.state);
+    ok(rmdir(path) == 0, "nor where they are written");
+    limits.max_bytes = 30;
+    ok(keep(&ground, &limits, &changes, &err) == 0 && changes.kept, "up to the limits they are%s",
+       err.message);
+    ok(keep(&ground, NULL, &changes, &err) < 0, "a run's are kept once: %s", err.message);
+}
+
+static void test_nowhere(void)
+{
+    static const struct tree_item upper[] = {{"a", TREE_FILE, "a", 0}, {NULL, 0, NULL, 0}};
+    _cleanup_(ground_release) struct ground ground;
+    struct changes changes;
+    struct err err = {0};
+
+    if (!ok(ground_init(&ground, NULL) && make_tree(ground.upper, upper), "the trees are made"))
+        return;
+    _cleanup_fd_ int fd = open(ground.upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct changes_source source = {fd, fd, ground.lower, "/ws"};
+    ok(changes_keep(NULL, RUN_ID, &source, 1, 0, NULL, ground.arena, &changes, &err) < 0 &&
+           strstr(err.hint, "WASP_STATE_DIR"),
+       "without a state folder the error says what to set: %s", err.hint);
+    ok(changes_keep(ground.state, "../../etc", &source, 1, 0, NULL, ground.arena, &changes, &err) <
+               0 &&
+           err.code == ERR_REQUEST,
+       "a run id that is none is refused: %s", err.message);
+}
+
+/* ---- a real overlay -------------------------------------------------------------------------- */
+
+static int failed_acts;
+
+#define ACT(call)                                                    \
+    do {                                                             \
+        if ((call) < 0) {                                            \
+            printf("# the guest: " #call ": %s\n", strerror(errno)); \
+            failed_acts++;                                           \
+        }                                                            \
+    } while (0)
+
+static void act(void)
+{
+    int fd;
+
+    ACT(fd = open("edit", O_WRONLY | O_APPEND));
+    ACT(write(fd, "more", 4));
+    ACT(close(fd));
+    ACT(fd = open("same", O_WRONLY)); /* copied up, not changed */
+    ACT(close(fd));
+    ACT(chmod("mode", 0755));
+    ACT(unlink("gone"));
+    ACT(unlink("dir/a"));
+    ACT(unlink("dir/b/c"));
+    ACT(rmdir("dir/b"));
+    ACT(rmdir("dir"));
+    ACT(mkdir("dir", 0755)); /* opaque from here on */
+    ACT(fd = open("dir/new", O_WRONLY | O_CREAT, 0644));
+    ACT(close(fd));
+    ACT(rename("moved", "moved2"));
+    ACT(symlink("moved2", "link"));
+    ACT(unlink("file"));
+    ACT(mkdir("file", 0755));
+    ACT(mkdir("sub/deep", 0755));
+    ACT(mknod("sub/fifo", S_IFIFO | 0600, 0));
+    if (failed_acts > 0)
+        _exit(1);
+}
+
+static void test_overlay(void)
+{
+    static const struct tree_item lower[] = {
+        {"edit", TREE_FILE, "text", 0},   {"same", TREE_FILE, "same", 0},
+        {"mode", TREE_FILE, "mode", 0},   {"gone", TREE_FILE, "gone", 0},
+        {"dir", TREE_DIR, NULL, 0},       {"dir/a", TREE_FILE, "a", 0},
+        {"dir/b", TREE_DIR, NULL, 0},     {"dir/b/c", TREE_FILE, "c", 0},
+        {"moved", TREE_FILE, "moved", 0}, {"file", TREE_FILE, "file", 0},
+        {"sub", TREE_DIR, NULL, 0},       {NULL, 0, NULL, 0},
+    };
+    _cleanup_(ground_release) struct ground ground;
+    struct changes changes;
+    struct err err = {0};
+
+    if (!ok(ground_init(&ground, lower), "the host's tree is made"))
+        return;
+    _cleanup_fd_ int upper = run_guest(&ground, act);
+    if (upper < 0) {
+        skip("no overlay in a user namespace here");
+        return;
+    }
+    ok(keep_layer(&ground, upper, NULL, &changes, &err) == 0 &&
+           is_described(&changes, ground.arena,
+                        "added file dir/new 0644 content\n"
+                        "deleted file dir/a\n"
+                        "deleted file dir/b/c\n"
+                        "deleted directory dir/b\n"
+                        "changed file edit 0644 content\n"
+                        "changed directory file 0755\n"
+                        "deleted file gone\n"
+                        "added symlink link -> moved2\n"
+                        "changed file mode 0755\n"
+                        "deleted file moved\n"
+                        "added file moved2 0644 content\n"
+                        "added directory sub/deep 0755\n"
+                        "added fifo sub/fifo 0600 !special\n"),
+       "what a guest does in a real overlay is what is found%s", err.message);
+}
+
+int main(void)
+{
+    (void) umask(022); /* cannot fail */
+    test_plain();
+    test_directories();
+    test_nothing();
+    test_refused();
+    test_changed_since();
+    test_umask();
+    test_names();
+    test_modes();
+    test_depths();
+    test_sparse();
+    test_limits();
+    test_nowhere();
+    test_overlay();
+    return done();
+}

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/mount.h"
+#include "base/remedy.h"
 #include "cell/view.h"
 
 /*
@@ -29,11 +30,7 @@ static int refuse_proc(struct err *err)
     bool masked = errno == EPERM;
 
     (void) err_sys(err, ERR_WALL, "cannot make a /proc of the cell's own");
-    if (masked)
-        return err_hint(err, "an outer container masks its own /proc, and then no other may be "
-                             "made: run without one (--proc none), or start the container with "
-                             "an unmasked /proc (docker: --security-opt systempaths=unconfined)");
-    return -1;
+    return masked ? err_hint(err, "%s", remedy_text(REMEDY_PROC)) : -1;
 }
 
 /*
@@ -58,7 +55,9 @@ int view_take_proc(struct view *view, struct err *err)
         return -1;
     if (cell->plan.native.proc == PROC_NONE) {
         _cleanup_fd_ int host = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return host < 0 ? 0 : forbid_nesting(host, cell, err);
+        if (host >= 0 && forbid_nesting(host, cell, err) < 0 && err->errnum != EROFS)
+            return -1;
+        return 0; /* where an outer container closed its sysctls, `enforced` lacks it; seccomp stays */
     }
     if (view_make_dir(view, EMPTY, err) < 0)
         return -1;

@@ -77,28 +77,35 @@ int view_take_system(struct view *view, struct err *err)
     return 0;
 }
 
+static int allow_host(struct cell *cell, const char *path, enum cell_right right, struct err *err)
+{
+    int fd = open(path, O_PATH | O_CLOEXEC);
+
+    return fd < 0 ? 0 : view_allow(cell, fd, right, path, err); /* not there: nothing to allow */
+}
+
 /*
- * The landlock rung: the same places where they are on the host. There is no namespace, so Landlock
- * is all that keeps the guest from the rest.
+ * The landlock rung: the same places where they are on the host, and of its /etc what the view has
+ * made up. There is no namespace, so Landlock is all that keeps the guest from the rest.
  */
 int view_allow_host(struct cell *cell, struct err *err)
 {
+    static const char *const files[] = {"/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
+                                        "/etc/hosts", "/etc/ssl/openssl.cnf"};
     static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
                                           "/dev/urandom"};
     char path[64] = "/";
 
     for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
-        size_t len = strlen(sources[i].path);
-        memcpy(path + 1, sources[i].path, len + 1);
-        int fd = open(path, O_PATH | O_CLOEXEC);
-        if (fd >= 0 && view_allow(cell, fd, sources[i].is_file ? RIGHT_FILE : RIGHT_SYSTEM,
-                                  sources[i].path, err) < 0)
+        memcpy(path + 1, sources[i].path, strlen(sources[i].path) + 1);
+        if (allow_host(cell, path, sources[i].is_file ? RIGHT_FILE : RIGHT_SYSTEM, err) < 0)
             return -1;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-        int fd = open(devices[i], O_PATH | O_CLOEXEC);
-        if (fd >= 0 && view_allow(cell, fd, RIGHT_DEVICE, devices[i], err) < 0)
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+        if (allow_host(cell, files[i], RIGHT_FILE, err) < 0)
             return -1;
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+        if (allow_host(cell, devices[i], RIGHT_DEVICE, err) < 0)
+            return -1;
     return 0;
 }

@@ -109,8 +109,8 @@ int request_check_place(const char *guest, struct err *err)
                        guest);
     for (size_t i = 0; i < ARRAY_SIZE(taken_places); i++)
         if (is_taken(&taken_places[i], guest)) {
-            (void) err_set(err, ERR_REQUEST, "guest path '%s': '%s' is there already", guest,
-                           taken_places[i].path); /* -1, as below */
+            (void) err_set(err, ERR_REQUEST, "guest path '%s': '%s' is the system's own place",
+                           guest, taken_places[i].path); /* -1, as below */
             return err_hint(err, "name another place (HOST::GUEST)");
         }
     return 0;

@@ -121,10 +121,37 @@ static int find_pins(struct job *job, struct err *err)
     return 0;
 }
 
+/* On the landlock rung there is no HOME and no /tmp of its own: a directory it may write to is both. */
+static const char *scratch_of(const struct job *job)
+{
+    for (size_t i = 0; i < job->request->n_dirs; i++)
+        if (job->request->dirs[i].access == ACCESS_RW)
+            return job->grants.planned[i].guest;
+    return "/nonexistent";
+}
+
+static int place_scratch(struct job *job, struct err *err)
+{
+    static const char *const constants[] = {"HOME=" CELL_HOME, "TMPDIR=/tmp"};
+
+    for (size_t i = 0; i < job->native.n_env; i++)
+        for (size_t k = 0; k < ARRAY_SIZE(constants); k++)
+            if (strcmp(job->native.env[i], constants[k]) == 0) {
+                job->native.env[i] =
+                    arena_printf(job->arena, "%.*s=%s", (int) strcspn(constants[k], "="),
+                                 constants[k], scratch_of(job));
+                if (job->native.env[i] == NULL)
+                    return err_no_memory(err);
+            }
+    return 0;
+}
+
 static int prepare(struct job *job, struct err *err)
 {
     if (grants_open(&job->grants, job->request, job->places, job->arena, err) < 0 ||
         open_rootfs(job, err) < 0 || find_pins(job, err) < 0)
+        return -1;
+    if (job->request->isolation == ISOLATION_LANDLOCK && place_scratch(job, err) < 0)
         return -1;
     job_mark(job, "grants");
     return 0;

@@ -22,7 +22,7 @@
 
 #define PREFIX "wasp-"
 #define RUN_ID_LEN 36        /* a UUID's */
-#define MAKE_TRIES 3         /* a sweep may take an empty one away before it is locked */
+#define MAKE_TRIES 10        /* a sweep may take an empty one away before it is locked */
 #define LAST_WAIT_MS 64      /* waits for processes to be gone double from 1 ms up to this one */
 #define PIDS_BYTES 16384     /* of a list of processes to kill, each time we look */
 #define PIDS_LARGEST 4194304 /* the kernel refuses a larger pids.max, but for "max" */
@@ -104,8 +104,8 @@ static bool is_gone(void)
 
 /*
  * The lock says that we live, from here on. A sweep that comes before it finds an empty folder that
- * nobody holds, and removes it: then we make it once more. Nobody else may open it, so nobody else
- * has a lock.
+ * nobody holds, and removes it: then we make another one. It may not have the same name: the sweep
+ * may have locked the first and be about to remove whatever is called so.
  */
 static enum made make_folder(struct cgroup *cgroup, int slot)
 {
@@ -266,12 +266,15 @@ void cgroup_release(struct cgroup *cgroup)
     cgroup->kind = CGROUP_NONE;
 }
 
-/* "wasp-" and a run's id: nobody else's folder. */
+/* "wasp-" and a run's id, and what name_it adds: nobody else's folder. */
 static bool is_ours(const char *name)
 {
-    return strncmp(name, PREFIX, strlen(PREFIX)) == 0 &&
-           strlen(name) == strlen(PREFIX) + RUN_ID_LEN &&
-           strspn(name + strlen(PREFIX), "0123456789abcdef-") == RUN_ID_LEN;
+    const char *id = name + strlen(PREFIX);
+    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+        return false;
+    size_t len = strlen(id);
+    return (len == RUN_ID_LEN || len == RUN_ID_LEN + strlen("-1")) &&
+           strspn(id, "0123456789abcdef-") == len;
 }
 
 /* A run that lives holds its lock; one with processes cannot be removed. */
@@ -311,14 +314,23 @@ int cgroup_sweep(unsigned int without)
     return removed;
 }
 
+/* A UUID and a digit fit. */
+static void name_it(struct cgroup *cgroup, const char *run_id, int try)
+{
+    if (try == 0)
+        (void) snprintf(cgroup->name, sizeof(cgroup->name), PREFIX "%s", run_id);
+    else
+        (void) snprintf(cgroup->name, sizeof(cgroup->name), PREFIX "%s-%d", run_id, try);
+}
+
 int cgroup_make(struct cgroup *cgroup, const char *run_id, const struct limits *limits,
                 unsigned int without, struct err *err)
 {
     *cgroup = (struct cgroup) CGROUP_INIT;
-    (void) snprintf(cgroup->name, sizeof(cgroup->name), PREFIX "%s", run_id); /* a UUID fits */
     cgroup_find(cgroup, without);
     enum made made = cgroup->kind == CGROUP_NONE ? MADE_NONE : MADE_SWEPT;
     for (int i = 0; i < MAKE_TRIES && made == MADE_SWEPT; i++) {
+        name_it(cgroup, run_id, i);
         made = make_folders(cgroup);
         if (made == MADE)
             made = set_up(cgroup, limits, err);

@@ -30,7 +30,7 @@ struct cgroup {
     int parents[CGROUP_SLOTS]; /* the folders ours were made in; -1: none */
     int folders[CGROUP_SLOTS]; /* ours, locked against a sweep; -1: none */
     int entries[CGROUP_SLOTS]; /* v1: where a thread writes "0" to enter; -1: none */
-    char name[64];             /* "wasp-RUN_ID" */
+    char name[64];             /* "wasp-RUN_ID", or "wasp-RUN_ID-1" and so on */
     /*
      * Something happened that cgroup_usage should look at, which also quiets them; -1: none. v2
      * wakes for memory that was merely tight, too: oom_kills says whether it ran out. Do not read

@@ -53,12 +53,15 @@ void probe_namespaces(const struct scene *scene, struct finding *finding)
 /* ---- user namespaces inside ------------------------------------------------------------------ */
 
 /* The sysctl is the new namespace's own, through whichever /proc it is reached. */
-static void forbid_nesting(int proc, struct finding *finding)
+static void forbid_nesting(int proc, bool is_required, struct finding *finding)
 {
     _cleanup_fd_ int fd = openat(proc, "sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
 
     if (fd < 0 || fd_write_all(fd, "0", 1) < 0) {
-        finding_set(finding, PROBE_MISSING, errno, "writing user.max_user_namespaces");
+        /* without a /proc of its own the run goes on, and seccomp alone forbids it */
+        bool bears_it = !is_required && errno == EROFS;
+        finding_set(finding, bears_it ? PROBE_DEGRADED : PROBE_MISSING, errno,
+                    "writing user.max_user_namespaces");
         finding_advise(finding, REMEDY_NESTING, NULL);
     } else if (unshare(CLONE_NEWUSER) == 0) {
         finding_set(finding, PROBE_MISSING, 0, "user.max_user_namespaces=0 is not obeyed");
@@ -71,7 +74,7 @@ static void nest_with_proc(const struct scene *scene, struct finding *finding)
     if (birth_enter(scene, finding) < 0)
         return;
     _cleanup_fd_ int proc = mount_new("proc", NULL, 0, MOUNT_TAME | MOUNT_ATTR_NOEXEC);
-    forbid_nesting(proc, finding);
+    forbid_nesting(proc, true, finding);
 }
 
 static void nest_without_proc(const struct scene *scene, struct finding *finding)
@@ -79,7 +82,7 @@ static void nest_without_proc(const struct scene *scene, struct finding *finding
     if (birth_enter(scene, finding) < 0)
         return;
     _cleanup_fd_ int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    forbid_nesting(proc, finding);
+    forbid_nesting(proc, false, finding);
 }
 
 void probe_nesting(const struct scene *scene, struct finding *finding)

@@ -19,8 +19,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/remedy.h"
 #include "plan/pack.h"
 #include "plan/tell.h"
+#include "run/host.h"
 #include "run/identity.h"
 
 /* What the child needs between clone and exec: a few system calls, and vsnprintf if one fails. */
@@ -113,18 +115,12 @@ static int refuse_namespaces(struct err *err)
     int number = errno;
     (void) err_sys(err, ERR_WALL, "cannot make the user and pid namespaces of the cell");
     (void) err_step(err, "namespaces");
-    if (number == EPERM || number == EACCES)
-        return err_hint(err,
-                        "allow unprivileged user namespaces (sysctl "
-                        "kernel.unprivileged_userns_clone=1 or "
-                        "kernel.apparmor_restrict_unprivileged_userns=0); inside a container that "
-                        "forbids them, ask for the weaker rung by name: --isolation landlock");
-    if (number == ENOSPC || number == EUSERS)
-        return err_hint(err, "raise the sysctls user.max_*_namespaces; where that is not yours to "
-                             "do, ask for the weaker rung by name: --isolation landlock");
-    if (number == EINVAL || number == ENOSYS)
-        return err_hint(err, "wasp needs Linux 5.12 or newer with user and pid namespaces");
-    return -1;
+    struct host host;
+    char hint[REMEDY_BYTES];
+    host_read(&host);
+    remedy_format(host_why_user_namespace(&host, number), "user", hint);
+    remedy_add_rung(hint);
+    return err_hint(err, "%s", hint);
 }
 
 static int open_program(const struct child_program *program, int *ret_fd, struct err *err)

@@ -90,5 +90,7 @@ uint32_t change_mode(const struct change *change, uint32_t raw_mode, uint32_t ma
      * A directory stays one that its owner can use, and remove. Its setgid bit is the host's
      * business: a new one gets that of the directory above.
      */
-    return ((raw_mode ^ before) & bits) == 0 ? before : mode | 0700 | (before & 06000);
+    if (host->there && host->type == CHANGE_DIRECTORY && ((raw_mode ^ before) & bits) == 0)
+        return before;
+    return mode | 0700 | (before & 06000);
 }

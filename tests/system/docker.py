@@ -15,7 +15,7 @@ import tarfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from wasptest import *
 
-PROGRAMS = ("wasp", "wasp-cell-wasm", "wasp-compile")
+PROGRAMS = ("wasp", "wasp-cell", "wasp-cell-wasm", "wasp-compile")
 FOLDERS = {"opt": 0o755, "opt/wasp": 0o755, "guests": 0o755, "etc": 0o755, "home": 0o777}
 USERS = ("0", "1000")  # who wasp is in the container
 

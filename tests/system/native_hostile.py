@@ -47,6 +47,13 @@ ENFORCED = {  # how the envelope calls them
 
 # Acts that do not even work without walls here, and why.
 NOT_HERE = {
+    "lower-oom-score": "takes CAP_SYS_RESOURCE, which root has not everywhere",
+    "raise-limit": "likewise",
+    "take-ports": "not on every kernel",
+    "load-module": "not on a kernel without modules",
+    "open-sysrq": "not on every kernel",
+    "read-kcore": "not on every kernel",
+    "real-time": "the caller has no right to it",
     "call-x32": "kernels without x32 do not know the number at all",
     "call-unknown": "no kernel has it; a filter that answered anything but ENOSYS would be seen",
     "connect-vsock": "only where there is a virtual machine's socket",
@@ -54,6 +61,7 @@ NOT_HERE = {
 # Behind all walls these work, and are meant to.
 ALLOWED = {
     "limit-init": "a process of the same user can lower its limits; everything ends with it",
+    "make-setgid": "tools keep the bit on directories, and no filter can tell a file from one",
     "be-nicer-to-itself": "only in the test, whose caller has the right to it",
 }
 # What works with that one wall missing, reaches nothing of the host's by itself, and why it is no escape.

@@ -18,6 +18,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -198,15 +199,16 @@ MAYBE_UNUSED static bool same_tree(const char *folder, const struct buf *expecte
 /* ---- the ground ------------------------------------------------------------------------------ */
 
 /*
- * Files made before this returns are older than the run; times on the disk are a tick behind, so
- * the run begins a moment later.
+ * The run begins: files that were made are older than it. Times on the disk are up to a tick behind,
+ * so it is waited until those that are made from here on are younger.
  */
 MAYBE_UNUSED static void ground_start(struct ground *ground)
 {
-    struct timespec tick = {.tv_nsec = 20 * 1000 * 1000};
+    struct timespec now = {0};
 
-    (void) nanosleep(&tick, NULL); /* if it is cut short, a test says so */
     ground->started_ns = clock_realtime_ns();
+    while ((uint64_t) now.tv_sec * NS_PER_S + (uint64_t) now.tv_nsec <= ground->started_ns)
+        (void) clock_gettime(CLOCK_REALTIME_COARSE, &now); /* cannot fail: the clock is there */
 }
 
 MAYBE_UNUSED static bool ground_init(struct ground *ground, const struct tree_item *lower)

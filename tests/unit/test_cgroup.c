@@ -1,68 +1,21 @@
 /*
- * Against the machine's real cgroups. `test_cgroup v1|v2|none` is told what there must be, and runs
- * so inside a virtual machine (tests/system/microvm.py); without a word it takes what it finds.
+ * A run's cgroup, made in the machine's real ones. `test_cgroup v1|v2|none` is told what there must
+ * be, and runs so inside a virtual machine (tests/system/microvm.py); without a word it takes what
+ * it finds.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
+#include "cgroup_rig.h"
+
 #include <linux/sched.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "run/cgroup.h"
-#include "tap.h"
 
-#define MIB (1024ULL * 1024)
-#define MEMORY_LIMIT (48 * MIB)
-#define PROCESSES 8
 #define PATIENCE_MS 10000
-#define ORDINARY_UID 12345
-#define NEITHER 3U /* bits of `without` */
-
-static const char *const kind_names[] = {"none", "v1", "v2"};
-
-/* A run's id, and so a name that a sweep takes for ours; the pid of main makes it this test's. */
-static const char *id_of(int number)
-{
-    static char id[40];
-    static pid_t test;
-    test = test == 0 ? getpid() : test;
-    (void) snprintf(id, sizeof(id), "%08x-0000-7000-8000-%012x", (unsigned) number,
-                    (unsigned) test); /* always fits */
-    return id;
-}
-
-static struct limits limits_of(uint64_t memory, uint64_t processes)
-{
-    struct limits limits;
-    limits_init(&limits, BACKEND_NATIVE);
-    limits.value[LIMIT_MEMORY] = memory;
-    limits.value[LIMIT_PROCESSES] = processes;
-    return limits;
-}
-
-static int make(struct cgroup *cgroup, int number, uint64_t memory, uint64_t processes)
-{
-    struct err err = {.code = ERR_NONE};
-    struct limits limits = limits_of(memory, processes);
-    int rc = cgroup_make(cgroup, id_of(number), &limits, 0, &err);
-    if (rc < 0)
-        printf("# %s\n", err.message);
-    return rc;
-}
 
 static bool read_in(int folder, const char *name, char *text, size_t size)
 {
@@ -81,18 +34,6 @@ static bool says(const struct cgroup *cgroup, enum cgroup_slot slot, const char 
     if (!holds)
         printf("# %s is %s", name, text);
     return holds;
-}
-
-/* How many folders of that run there are, where others are made. */
-static int folders_there(const int parents[CGROUP_SLOTS], int number)
-{
-    char name[64];
-    int count = 0;
-    struct stat st;
-    (void) snprintf(name, sizeof(name), "wasp-%s", id_of(number));
-    for (int i = 0; i < CGROUP_SLOTS; i++)
-        count += parents[i] >= 0 && fstatat(parents[i], name, &st, 0) == 0;
-    return count;
 }
 
 /* How many hierarchies it is in: several controllers of v1 may have one in common. */
@@ -132,12 +73,6 @@ static pid_t start(const struct cgroup *cgroup, int (*act)(void))
     if (pid == 0)
         _exit(cgroup_enter_self(cgroup) < 0 ? 99 : act());
     return pid;
-}
-
-static int wait_for(pid_t pid)
-{
-    int status = -1;
-    return waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
 static bool comes(int fd, short events, int patience_ms)
@@ -196,6 +131,11 @@ static int fork_on(void)
             return errno == EAGAIN ? i : 98;
     }
     return 2 * PROCESSES;
+}
+
+static int burn_nothing(void)
+{
+    return 0;
 }
 
 static int burn(void)
@@ -417,124 +357,30 @@ static void test_sweep(void)
     (void) wait_for(sleeper);
 }
 
-/* ---- where none is to be had ----------------------------------------------------------------- */
-
-/*
- * In a child that goes into a cgroup without limits and then changes itself: what kind it gets
- * there, or -1.
- */
-static int kind_after(bool (*change)(void))
+/* The lock is all that keeps a sweep from taking an empty one before its run is in it. */
+static void test_sweeps_meanwhile(enum cgroup_kind kind)
 {
-    struct cgroup outer;
-    if (make(&outer, 21, UNITS_UNLIMITED, UNITS_UNLIMITED) < 0)
-        return -1;
-    pid_t pid = fork();
-    if (pid == 0) {
+    pid_t sweeper = fork();
+    if (sweeper == 0)
+        for (;;)
+            (void) cgroup_sweep(0);
+    bool all_fine = true;
+    for (int i = 0; i < 100 && all_fine; i++) {
         struct cgroup cgroup;
-        if (cgroup_enter_self(&outer) < 0 || !change() ||
-            make(&cgroup, 20, MEMORY_LIMIT, PROCESSES) < 0)
-            _exit(99);
-        int kind = (int) cgroup.kind;
+        all_fine = make(&cgroup, 100 + i, MEMORY_LIMIT, PROCESSES) == 0 && cgroup.kind == kind &&
+                   wait_for(start(&cgroup, burn_nothing)) == 0;
         cgroup_release(&cgroup);
-        _exit(kind);
     }
-    int status = wait_for(pid);
-    cgroup_release(&outer);
-    return WIFEXITED(status) && WEXITSTATUS(status) != 99 ? WEXITSTATUS(status) : -1;
-}
-
-static bool stay(void)
-{
-    return true;
-}
-
-static bool become_ordinary(void)
-{
-    return setgroups(0, NULL) == 0 && setresgid(ORDINARY_UID, ORDINARY_UID, ORDINARY_UID) == 0 &&
-           setresuid(ORDINARY_UID, ORDINARY_UID, ORDINARY_UID) == 0;
-}
-
-/* As a container does it: our cgroup is the root of what we see. */
-static bool enter_namespace(void)
-{
-    return unshare(CLONE_NEWNS | CLONE_NEWCGROUP) == 0 &&
-           mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-}
-
-static bool enter_namespace_with_mounts(void)
-{
-    static const char *const controllers[] = {"memory", "pids", "cpuacct"};
-    if (!enter_namespace() || mount("none", "/tmp", "tmpfs", 0, NULL) < 0 ||
-        mkdir("/tmp/odd \\ place", 0700) < 0)
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
-        char path[64];
-        (void) snprintf(path, sizeof(path), "/tmp/odd \\ place/%zu", i);
-        if (mkdir(path, 0700) < 0 || (mount("none", path, "cgroup", 0, controllers[i]) < 0 &&
-                                      mount("none", path, "cgroup", 0, "memory,pids,cpuacct") < 0))
-            return false;
-    }
-    return true;
-}
-
-static bool has_no_cgroups(void)
-{
-    return enter_namespace() && umount2("/sys/fs/cgroup", MNT_DETACH) == 0;
-}
-
-static void test_none(enum cgroup_kind kind)
-{
-    struct cgroup cgroup;
-    struct err err;
-    struct limits limits = limits_of(MEMORY_LIMIT, PROCESSES);
-    ok(cgroup_make(&cgroup, id_of(19), &limits, NEITHER, &err) == 0 && cgroup.kind == CGROUP_NONE,
-       "none to be had is no error");
-    cgroup_release(&cgroup);
-    unsigned int others = kind == CGROUP_V2 ? 2 : 1;
-    ok(cgroup_make(&cgroup, id_of(19), &limits, others, &err) == 0 && cgroup.kind == kind,
-       "the kind that is there does not need the other");
-    cgroup_release(&cgroup);
-    if (geteuid() != 0) {
-        skip("an ordinary user has none where root has one: not root");
-        return;
-    }
-    ok(kind_after(stay) == (int) kind, "what follows works where nothing is changed");
-    ok(kind_after(become_ordinary) == CGROUP_NONE, "an ordinary user has none where root has one");
-    ok(kind_after(has_no_cgroups) == CGROUP_NONE, "where none are mounted there is none");
-    ok(kind_after(enter_namespace) == CGROUP_NONE,
-       "a cgroup namespace that does not see ours has none");
-    if (kind == CGROUP_V1)
-        ok(kind_after(enter_namespace_with_mounts) == CGROUP_V1,
-           "one that does has it, wherever it is mounted");
-}
-
-static void test_nothing_left(void)
-{
-    struct cgroup last;
-    int left = 0;
-    if (make(&last, 30, MEMORY_LIMIT, PROCESSES) < 0)
-        return;
-    ok(folders_there(last.parents, 30) > 0, "one that is there is seen");
-    for (int i = 0; i < 30; i++)
-        left += folders_there(last.parents, i);
-    ok(left == 0, "nothing is left of all the others");
-    cgroup_release(&last);
+    ok(all_fine, "sweeps all the time take nothing from a run that begins");
+    (void) kill(sweeper, SIGKILL);
+    (void) wait_for(sweeper);
 }
 
 int main(int argc, char **argv)
 {
-    struct cgroup cgroup;
-    if (make(&cgroup, 0, MEMORY_LIMIT, PROCESSES) < 0)
-        return 1;
-    enum cgroup_kind kind = cgroup.kind;
-    cgroup_release(&cgroup);
-    if (argc > 1)
-        ok(strcmp(kind_names[kind], argv[1]) == 0, "the kind of cgroup is %s", argv[1]);
-    if (kind == CGROUP_NONE) {
-        if (argc <= 1)
-            skip("no cgroup can be made here as uid %d", (int) geteuid());
+    enum cgroup_kind kind = find_kind(argc, argv);
+    if (kind == CGROUP_NONE)
         return done();
-    }
     test_limits();
     test_unlimited();
     test_entering();
@@ -543,7 +389,7 @@ int main(int argc, char **argv)
     test_processes();
     test_cpu();
     test_sweep();
-    test_none(kind);
+    test_sweeps_meanwhile(kind);
     test_nothing_left();
     return done();
 }

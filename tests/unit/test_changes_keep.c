@@ -278,9 +278,9 @@ static void test_names(void)
     };
 
     test_table("any name is kept, and read again", NULL, upper,
+               "added file \"\\033[31m\" 0644 content\n"
                "added file \"\\\"quoted\\\" \\\\\" 0644 content\n"
                "added file -rf 0644 content\n"
-               "added file \"\\033[31m\" 0644 content\n"
                "added symlink link -> \xff\x1b\n"
                "added file \"new\\nline\" 0644 content\n"
                "added file \"\\377\\376\" 0644 content\n");
@@ -415,6 +415,7 @@ static void test_limits(void)
     (void) snprintf(path, sizeof(path), "%s/changes/tmp", ground.state);
     ok(rmdir(path) == 0, "nor where they are written");
     limits.max_bytes = 30;
+    err = (struct err){0};
     ok(keep(&ground, &limits, &changes, &err) == 0 && changes.kept, "up to the limits they are%s",
        err.message);
     ok(keep(&ground, NULL, &changes, &err) < 0, "a run's are kept once: %s", err.message);
@@ -430,7 +431,8 @@ static void test_nowhere(void)
     if (!ok(ground_init(&ground, NULL) && make_tree(ground.upper, upper), "the trees are made"))
         return;
     _cleanup_fd_ int fd = open(ground.upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct changes_source source = {fd, fd, ground.lower, "/ws"};
+    _cleanup_fd_ int lower = open(ground.lower, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct changes_source source = {fd, lower, ground.lower, "/ws"};
     ok(changes_keep(NULL, RUN_ID, &source, 1, 0, NULL, ground.arena, &changes, &err) < 0 &&
            strstr(err.hint, "WASP_STATE_DIR"),
        "without a state folder the error says what to set: %s", err.hint);

@@ -75,7 +75,7 @@ static const struct dir_row dir_rows[] = {
     {{"ws", "."}, NULL, "'.' is given twice", "a plain '.' must come first"},
 };
 
-#define TAKEN "is there already"
+#define TAKEN "is the system's own place"
 
 static const struct dir_row native_dir_rows[] = {
     {{"ws"}, "ws>ws:rw", NULL, "a plain directory of a native guest is no '.'"},

@@ -80,6 +80,8 @@ int cell_refuse_namespaces(struct err *err);
 int cell_limit(int resource, const char *name, uint64_t value, struct err *err);
 /* Puts the process where it can signal no other but its own children. 0, or -1 and errno. */
 int cell_scope_signals(void);
+/* Empties all sets of capabilities but the bounding one. */
+int cell_empty_capabilities(struct err *err);
 /* Makes the mount the root and detaches the host's. */
 int cell_pivot(int root, struct err *err);
 

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,5 +15,8 @@ int cell_close_descriptors(struct cell *cell, struct err *err)
     if (syscall(SYS_close_range, 0, CELL_FD_TELL - 1, 0) < 0 ||
         syscall(SYS_close_range, CELL_FD_TELL + 1, ~0U, 0) < 0)
         return err_sys(err, ERR_WALL, "cannot close inherited descriptors");
+    /* nor is the socket for whatever a native cell starts: it could tell in our name */
+    if (fcntl(CELL_FD_TELL, F_SETFD, FD_CLOEXEC) < 0)
+        return err_sys(err, ERR_WALL, "cannot keep the parent's socket to the cell");
     return 0;
 }

@@ -7,12 +7,14 @@ enum filter {
     FILTER_NATIVE, /* with a loopback of its own */
     FILTER_QUIET,  /* without: nothing connects */
     FILTER_RUNG,   /* no namespaces: what they would have walled is refused */
+    FILTERS
 };
 
-static const struct sock_fprog programs[] = {
-    [FILTER_NATIVE] = PROGRAM(filter_native),
-    [FILTER_QUIET] = PROGRAM(filter_native_quiet),
-    [FILTER_RUNG] = PROGRAM(filter_native_rung),
+/* Each of them once more where no cgroup counts memory. */
+static const struct sock_fprog programs[FILTERS][2] = {
+    [FILTER_NATIVE] = {PROGRAM(filter_native), PROGRAM(filter_native_loose)},
+    [FILTER_QUIET] = {PROGRAM(filter_native_quiet), PROGRAM(filter_native_quiet_loose)},
+    [FILTER_RUNG] = {PROGRAM(filter_native_rung), PROGRAM(filter_native_rung_loose)},
 };
 
 static enum filter choose(const struct cell *cell)
@@ -30,10 +32,11 @@ static enum filter choose(const struct cell *cell)
  */
 int cell_load_filter(struct cell *cell, struct err *err)
 {
-    if (cell_without(cell, WALL_SECCOMP))
-        return 0;
-    if (filter_load(&programs[choose(cell)], err) < 0)
-        return -1;
-    cell->walls |= WALL_SECCOMP;
-    return 0;
+    if (!cell_without(cell, WALL_SECCOMP)) {
+        if (filter_load(&programs[choose(cell)][!cell->in_cgroup], err) < 0)
+            return -1;
+        cell->walls |= WALL_SECCOMP;
+    }
+    /* a test that leaves it out: what the filter needed instead goes now (privileges.c) */
+    return cell_without(cell, WALL_NO_NEW_PRIVS) ? cell_empty_capabilities(err) : 0;
 }

@@ -206,11 +206,16 @@ static void tell_end(const struct cell *cell, int status)
     tell_done(&done);
 }
 
-static void block_signals(sigset_t *ret_set)
+/*
+ * What is blocked, a guest too can send to the first process of its namespace; all else the kernel
+ * keeps from it. So the signal that ends the cell is none where nobody sends it.
+ */
+static void block_signals(enum isolation isolation, sigset_t *ret_set)
 {
     sigemptyset(ret_set);
     sigaddset(ret_set, SIGCHLD);
-    sigaddset(ret_set, CELL_SIGNAL_END);
+    if (isolation == ISOLATION_LANDLOCK)
+        sigaddset(ret_set, CELL_SIGNAL_END);
     for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
         sigaddset(ret_set, forwarded[i]);
     (void) sigprocmask(SIG_SETMASK, ret_set, NULL); /* cannot fail with these arguments */
@@ -243,7 +248,7 @@ int cell_job(struct cell *cell, struct err *err)
         return err_step(err, "job");
     if (cell->plan.isolation == ISOLATION_LANDLOCK && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
         return err_sys(err, ERR_WALL, "cannot be the one who is left the guest's orphans");
-    block_signals(&set);
+    block_signals(cell->plan.isolation, &set);
     tell_ready(cell->walls, cell->landlock_abi);
     if (start_program(cell, &program, err) < 0)
         return err_step(err, "job");

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "cell/cell.h"
 
+/* Not 0: with that a core_pattern that is a program would still be run, as root, on the host. */
+#define NO_CORE_BYTES 1
 /* The cell's own first process. */
 #define INIT_PROCESSES 1
 /* What the kernel's own count is above the cgroup's. */
@@ -52,7 +54,7 @@ static int limit_processes(struct cell *cell, struct err *err)
  */
 static int enter_cgroup_namespace(struct cell *cell, struct err *err)
 {
-    if (cell->plan.isolation != ISOLATION_FULL)
+    if (cell->plan.isolation != ISOLATION_FULL || cell_without(cell, WALL_CGROUP_NAMESPACE))
         return 0;
     if (unshare(CLONE_NEWCGROUP) < 0)
         return err_sys(err, ERR_WALL, "cannot make a cgroup namespace");
@@ -68,11 +70,16 @@ int cell_set_limits(struct cell *cell, struct err *err)
 {
     const uint64_t *limit = cell->plan.limits.value;
 
-    if (cell_await_go(cell, err) < 0 || enter_cgroup_namespace(cell, err) < 0 ||
-        limit_memory(cell, err) < 0 || limit_processes(cell, err) < 0)
+    if (cell_await_go(cell, err) < 0 || enter_cgroup_namespace(cell, err) < 0)
+        return -1;
+    if (cell_without(cell, WALL_RLIMITS))
+        return 0;
+    if (limit_memory(cell, err) < 0 || limit_processes(cell, err) < 0)
         return -1;
     if (cell_limit(RLIMIT_CPU, "CPU time", cpu_seconds(limit[LIMIT_CPU]), err) < 0 ||
-        cell_limit(RLIMIT_CORE, "core dumps", 0, err) < 0 ||
+        cell_limit(RLIMIT_CORE, "core dumps", NO_CORE_BYTES, err) < 0 ||
+        cell_limit(RLIMIT_RTPRIO, "real-time priority", 0, err) < 0 ||
+        cell_limit(RLIMIT_NICE, "niceness", 0, err) < 0 ||
         cell_limit(RLIMIT_FSIZE, "file size", limit[LIMIT_FILE], err) < 0)
         return -1;
     cell->walls |= WALL_RLIMITS;

@@ -40,6 +40,8 @@ int cell_enter_namespaces(struct cell *cell, struct err *err)
         return 0;
     if (cell_without(cell, WALL_NET_NAMESPACE))
         flags &= ~CLONE_NEWNET;
+    if (cell_without(cell, WALL_IPC_NAMESPACE))
+        flags &= ~CLONE_NEWIPC;
     if (syscall(SYS_getpid) != 1 && !cell_without(cell, WALL_PID_NAMESPACE))
         return err_set(err, ERR_WALL, "the cell is not the first process of its own pid namespace");
     if (unshare(flags) < 0)

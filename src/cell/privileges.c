@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <linux/securebits.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -7,7 +8,7 @@
 
 #include "cell/cell.h"
 
-static int empty_capability_sets(struct err *err)
+int cell_empty_capabilities(struct err *err)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
@@ -30,6 +31,18 @@ static int empty_bounding_set(const struct cell *cell, struct err *err)
 }
 
 /*
+ * Stops: reading the keys of the caller's session. The filter has no call for keys; this holds
+ * without it. A kernel without keys has none to read.
+ */
+static int leave_session_keyring(struct err *err)
+{
+    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS &&
+        errno != EPERM && errno != EACCES && errno != EDQUOT)
+        return err_sys(err, ERR_WALL, "cannot leave the caller's session keyring");
+    return 0;
+}
+
+/*
  * Stops: everything a capability or a set-uid file could give back, now or after some exec. An
  * ordinary caller on the landlock rung may not set the secure bits and has nothing to lose: there
  * no_new_privs alone keeps the sets empty.
@@ -43,12 +56,23 @@ int cell_drop_privileges(struct cell *cell, struct err *err)
     const unsigned long locked = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
                                  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-    if (prctl(PR_SET_SECUREBITS, locked, 0, 0, 0) < 0 && cell->plan.identity != IDENTITY_CALLER)
+    /* a test that leaves no_new_privs out: Landlock and seccomp need a capability then */
+    bool keeps = cell_without(cell, WALL_NO_CAPABILITIES) || cell_without(cell, WALL_NO_NEW_PRIVS);
+    if (!keeps && prctl(PR_SET_SECUREBITS, locked, 0, 0, 0) < 0 &&
+        cell->plan.identity != IDENTITY_CALLER)
         return err_sys(err, ERR_WALL, "cannot lock the secure bits");
-    if ((cell_is_native && empty_bounding_set(cell, err) < 0) || empty_capability_sets(err) < 0)
+    if (cell_is_native && !cell_without(cell, WALL_NO_CAPABILITIES) &&
+        empty_bounding_set(cell, err) < 0)
         return -1;
+    if (cell_is_native && leave_session_keyring(err) < 0)
+        return -1;
+    if (!keeps && cell_empty_capabilities(err) < 0)
+        return -1;
+    cell->walls |= cell_without(cell, WALL_NO_CAPABILITIES) ? 0 : WALL_NO_CAPABILITIES;
+    if (cell_without(cell, WALL_NO_NEW_PRIVS))
+        return 0;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return err_sys(err, ERR_WALL, "cannot set no_new_privs");
-    cell->walls |= WALL_NO_CAPABILITIES | WALL_NO_NEW_PRIVS;
+    cell->walls |= WALL_NO_NEW_PRIVS;
     return 0;
 }

@@ -136,9 +136,8 @@ static int close_root(struct view *view, struct err *err)
 
 static int build(struct view *view, struct err *err)
 {
-    static view_stage *const with_host[] = {view_write_files, view_take_system,
-                                            view_take_rootfs, view_take_devices,
-                                            view_take_proc};
+    static view_stage *const with_host[] = {view_write_files, view_take_system, view_take_rootfs,
+                                            view_take_devices, view_take_proc};
     static view_stage *const without_host[] = {view_enter_rootfs, view_take_scratch,
                                                view_make_overlays};
     if (run_stages(view, with_host, ARRAY_SIZE(with_host), err) < 0 ||
@@ -165,6 +164,8 @@ int cell_enter_root(struct cell *cell, struct err *err)
     if (cell_begin_net(cell, err) < 0 ||
         (cell->plan.identity == IDENTITY_USER && cell_clone_grants(cell, err) < 0))
         return -1;
+    if (cell_without(cell, WALL_OWN_ROOT))
+        return view_allow_host(cell, err) < 0 ? -1 : cell_join_net(cell, err);
     if (sethostname("wasp", 4) < 0)
         return err_sys(err, ERR_WALL, "cannot give the cell a host name of its own");
     if (make_root(&view, err) < 0 || build(&view, err) < 0 || cell_join_net(cell, err) < 0 ||

@@ -139,11 +139,12 @@ int view_place_grants(struct view *view, struct err *err)
 
     if (mask < 0)
         return err_sys(err, ERR_WALL, "cannot open the cell's /dev/null");
+    size_t n_pins = cell_without(cell, WALL_PINS) ? 0 : plan->n_pins;
     for (size_t i = 0; i < plan->n_grants; i++)
         if (place_grant(view, cell->grants[i], &plan->grants[i], err) < 0 ||
-            cell_pin(cell->grants[i], plan->pins, plan->n_pins, (uint32_t) i, mask, err) < 0)
+            cell_pin(cell->grants[i], plan->pins, n_pins, (uint32_t) i, mask, err) < 0)
             return -1;
-    if (plan->n_pins > 0)
+    if (n_pins > 0)
         cell->walls |= WALL_PINS;
     return 0;
 }

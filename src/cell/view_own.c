@@ -93,6 +93,9 @@ static int take_device(struct view *view, int host, const char *path, struct err
         return err_sys(err, ERR_WALL, "cannot make a mount of the host's '/%s'", path);
     if (!S_ISCHR(st.st_mode))
         return err_set(err, ERR_WALL, "the host's '/%s' is no device", path);
+    /* a device is written to all the same; its mode, owner and times are the host's business */
+    if (mount_set(mount, false, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, 0) < 0)
+        return err_sys(err, ERR_WALL, "cannot make the mount of '/%s' read-only", path);
     if (view_make_file(view, path, err) < 0)
         return -1;
     return view_add(&view->own, mount, path, err);

@@ -39,8 +39,9 @@ static int refuse_proc(struct err *err)
  */
 static int forbid_nesting(int proc, struct cell *cell, struct err *err)
 {
+    if (cell_without(cell, WALL_NO_NESTING))
+        return 0;
     _cleanup_fd_ int fd = openat(proc, "sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
-
     if (fd < 0 || fd_write_all(fd, "0", 1) < 0)
         return err_sys(err, ERR_WALL, "cannot forbid user namespaces inside the cell");
     cell->walls |= WALL_NO_NESTING;

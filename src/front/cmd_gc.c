@@ -9,6 +9,7 @@
 #include "front/environment.h"
 #include "front/page.h"
 #include "front/verb.h"
+#include "store/changes.h"
 #include "store/runtimes.h"
 
 struct gc_options {
@@ -56,7 +57,11 @@ static int sweep(struct arena *arena, struct err *err)
         return -1;
     int of_runs = run_sweep(&environment.places, err);
     int of_runtimes = of_runs < 0 ? -1 : runtimes_sweep(&runtimes, arena, err);
-    return of_runtimes < 0 ? -1 : of_runs + of_runtimes;
+    struct changes_swept swept;
+    if (of_runtimes < 0 ||
+        changes_sweep(environment.places.state_dir, NULL, arena, &swept, err) < 0)
+        return -1;
+    return of_runs + of_runtimes + (int) (swept.leftovers + swept.n_evicted);
 }
 
 static int gc(const struct call *call)
@@ -80,8 +85,8 @@ const struct verb verb_gc = {
     .syntax = &syntax,
     .summary = "remove what nobody uses any more",
     .about =
-        "Removes temporary files that were left behind because wasp itself was killed, compiled "
-        "code beyond the cache's size, and modules that no runtime names. Nothing that is in "
-        "use goes.",
+        "Removes temporary files and cgroups that were left behind because wasp itself was killed, "
+        "compiled code beyond the cache's size, modules that no runtime names, and changes of "
+        "overlay directories that are too old or too many. Nothing that is in use goes.",
     .main = gc,
 };

@@ -14,9 +14,9 @@
 #include "wasp.h"
 
 static const struct verb *const verbs[] = {
-    &verb_run,     &verb_exec,    &verb_code,   &verb_sample, &verb_task,
-    &verb_runtime, &verb_gc,      &verb_doctor, &verb_schema, &verb_completion,
-    &verb_help,    &verb_version, NULL,
+    &verb_run,        &verb_exec,    &verb_code,    &verb_sample, &verb_task,
+    &verb_runtime,    &verb_changes, &verb_gc,      &verb_doctor, &verb_schema,
+    &verb_completion, &verb_help,    &verb_version, NULL,
 };
 
 /* What people type who know other commands. */

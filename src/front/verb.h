@@ -26,7 +26,7 @@ struct call {
 };
 
 extern const struct verb verb_run, verb_exec, verb_code, verb_sample, verb_task, verb_runtime,
-    verb_gc, verb_doctor, verb_schema, verb_completion, verb_help, verb_version;
+    verb_changes, verb_gc, verb_doctor, verb_schema, verb_completion, verb_help, verb_version;
 
 /* What it is called among its kind: "build" for "sample build". */
 const char *verb_word(const struct verb *verb);

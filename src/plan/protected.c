@@ -122,7 +122,7 @@ _Static_assert(N_ROWS < UINT8_MAX, "a row's number and one more fit in a byte");
 /* No component of a row is longer. */
 #define MAX_COMPONENT 32
 
-/* ---- how file systems compare names ----------------------------------------------------------- */
+/* ---- how file systems compare names ---------------------------------------------------------- */
 
 /*
  * Characters that a file system with case folding drops from a name (UTF-8, its last byte from a
@@ -206,7 +206,7 @@ static bool is_short_form(const char *folded, const char *name)
     return letters > 0 && letters == (stem < 6 ? stem : 6) && memcmp(folded, name, letters) == 0;
 }
 
-/* ---- one step --------------------------------------------------------------------------------- */
+/* ---- one step -------------------------------------------------------------------------------- */
 
 /*
  * Most names end here, for this is asked on every open: no row begins like that, and nothing in it
@@ -290,7 +290,7 @@ static uint8_t enter(uint8_t at, const char *name, size_t len, const char *const
     return inside != PROTECTED_NOWHERE ? inside : find_row(folded, NULL, unprotected);
 }
 
-/* ---- paths ------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 /* A longer path is no path; so many components it can have. */
 #define MAX_DEPTH (PATH_MAX / 2)

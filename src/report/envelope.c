@@ -196,6 +196,8 @@ static void write_path(struct json_writer *json, const char *key, const char *pa
 /* What the guest left that the host may run by itself: not prevented, so said. */
 static void write_host_executed(struct json_writer *json, const struct result *result)
 {
+    if (result->appeared_error)
+        write_string(json, "host_executed_incomplete", result->appeared_error);
     if (result->n_appeared == 0)
         return;
     json_key(json, "host_executed");

@@ -102,6 +102,7 @@ static struct protect_want want_of(const struct job *job, size_t grant)
         .grant = (uint32_t) grant,
         .unprotected = job->request->unprotected,
         .names = is_rw,
+        .unheld = job->request->isolation == ISOLATION_LANDLOCK,
         /* a guest that cannot connect needs no masks; an overlay's sockets are nobody's */
         .sockets = job->request->network == NETWORK_LOOPBACK &&
                    job->request->dirs[grant].access != ACCESS_OVERLAY,
@@ -250,10 +251,20 @@ static int finish(struct job *job, struct err *err)
     result->appeared = arena_array(job->arena, RESULT_MAX_APPEARED, sizeof(*result->appeared));
     if (result->appeared == NULL)
         return err_no_memory(err);
+    /* the run is over, whatever can be seen of its directories: a guest may have closed them */
     for (size_t i = 0; i < job->request->n_dirs; i++)
-        if (report_appeared(job, i, err) < 0)
-            return -1;
+        if (report_appeared(job, i, err) < 0 && result->appeared_error == NULL)
+            result->appeared_error = arena_strdup(job->arena, err->message);
+    /* root of a user namespace may be the host's: the kernel does not count that one's processes */
+    if (job->grants.identity == IDENTITY_USER && geteuid() == 0)
+        result->ready.walls &= ~(uint32_t) WALL_NPROC;
     return 0;
+}
+
+/* What killed runs left is looked for by one run in sixteen: it means reading whole folders. */
+static bool is_sweeping_run(const char *run_id)
+{
+    return run_id[RUN_ID_SIZE - 2] == '0';
 }
 
 static void end(struct job *job)
@@ -261,7 +272,10 @@ static void end(struct job *job)
     for (size_t i = 0; i < REQUEST_MAX_DIRS && job->watch.handles.uppers != NULL; i++)
         cleanup_fd(&job->native.uppers[i]);
     cleanup_fd(&job->native.rootfs);
+    bool had_cgroup = job->native.cgroup.kind != CGROUP_NONE;
     cgroup_release(&job->native.cgroup);
+    if (had_cgroup && is_sweeping_run(job->result->run_id))
+        (void) cgroup_sweep(cgroups_left_out(job)); /* how many went is of interest to gc alone */
 }
 
 const struct backend_row backend_native = {

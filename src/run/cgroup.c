@@ -86,8 +86,9 @@ static int apply(const struct cgroup *cgroup, const struct setting *setting,
         return 0;
     uint64_t number = number_of(setting, limits);
     if (setting->value == VALUE_TASKS && number > PIDS_LARGEST)
-        return 0; /* as many as there can be */
-    (void) snprintf(text, sizeof(text), "%llu", (unsigned long long) number); /* always fits */
+        (void) snprintf(text, sizeof(text), "max");
+    else
+        (void) snprintf(text, sizeof(text), "%llu", (unsigned long long) number); /* always fits */
     int rc = write_file(folder_of(cgroup, setting->slot), setting->file, text);
     return rc < 0 && setting->is_optional && errno == ENOENT ? 0 : rc;
 }
@@ -152,7 +153,8 @@ static int open_oom_events(int folder)
 {
     char text[32];
     _cleanup_fd_ int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    _cleanup_fd_ int control = openat(folder, "memory.oom_control", O_RDONLY | O_CLOEXEC);
+    _cleanup_fd_ int control =
+        openat(folder, "memory.oom_control", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (event < 0 || control < 0)
         return -1;
     (void) snprintf(text, sizeof(text), "%d %d", event, control); /* always fits */
@@ -164,7 +166,7 @@ static void watch(struct cgroup *cgroup)
     int folder = cgroup->folders[CGROUP_MEMORY];
     if (cgroup->kind == CGROUP_V1) {
         cgroup->memory_events = open_oom_events(folder);
-        return; /* of forks it tells nothing since 6.11 */
+        return; /* of forks not every kernel tells there */
     }
     cgroup->memory_events = open_events(folder, "memory.events");
     cgroup->pids_events = open_events(folder, "pids.events");

@@ -73,7 +73,7 @@ void cgroup_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage);
 uint64_t cgroup_cpu_ns(const struct cgroup *cgroup);
 
 /*
- * Kills what is left in it and removes it; waits 200 ms at most for its processes to be gone, and
+ * Kills what is left in it and removes it; waits 130 ms at most for its processes to be gone, and
  * leaves to cgroup_sweep what a stuck one holds. Takes CGROUP_INIT too.
  */
 void cgroup_release(struct cgroup *cgroup);

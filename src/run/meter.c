@@ -32,6 +32,11 @@ static enum ended look_at_tree(struct meter *meter, uint64_t now)
         return ENDED_BY_ITSELF; /* it is gone: the loop ends by itself */
     if (tree.cpu_ns >= meter->cpu_ns)
         return ENDED_CPU;
+    if (tree.rss_bytes <= meter->memory_bytes)
+        return ENDED_BY_ITSELF;
+    /* pages that several processes share count more than once there: look closer */
+    if (tree_weigh(meter->pid, &tree) < 0)
+        return ENDED_BY_ITSELF;
     return tree.rss_bytes > meter->memory_bytes ? ENDED_MEMORY : ENDED_BY_ITSELF;
 }
 

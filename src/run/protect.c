@@ -57,6 +57,26 @@ static const struct plan_pin *find_pin(const struct protect_pins *pins, uint32_t
     return NULL;
 }
 
+static struct protect_stamp stamp_of(const struct protect_entry *entry)
+{
+    struct stat st;
+
+    if (fstatat(entry->dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return (struct protect_stamp){.ino = 0}; /* gone by now: if it comes back, it is another */
+    return (struct protect_stamp){.ino = st.st_ino, .ctime_ns = in_ns(&st.st_ctim)};
+}
+
+static int make_room(struct scan *scan, struct err *err)
+{
+    struct protect_pins *pins = scan->pins;
+
+    if (pins->pins != NULL)
+        return 0;
+    pins->pins = arena_array(scan->arena, PROTECT_MAX_PINS, sizeof(*pins->pins));
+    pins->stamps = arena_array(scan->arena, PROTECT_MAX_PINS, sizeof(*pins->stamps));
+    return pins->pins == NULL || pins->stamps == NULL ? err_no_memory(err) : 0;
+}
+
 static int add_pin(struct scan *scan, enum pin_kind kind, const char *path, size_t len,
                    struct err *err)
 {
@@ -70,10 +90,10 @@ static int add_pin(struct scan *scan, enum pin_kind kind, const char *path, size
         return err_hint(err, "grant a smaller directory, grant it as ':overlay' or ':ro', or name "
                              "the most frequent ones with --unprotect");
     }
-    if (pins->pins == NULL)
-        pins->pins = arena_array(scan->arena, PROTECT_MAX_PINS, sizeof(*pins->pins));
+    if (make_room(scan, err) < 0)
+        return -1;
     char *kept = arena_strndup(scan->arena, path, len);
-    if (pins->pins == NULL || kept == NULL)
+    if (kept == NULL)
         return err_no_memory(err);
     pins->pins[pins->count++] =
         (struct plan_pin){.grant = scan->want->grant, .kind = kind, .path = kept};
@@ -133,18 +153,33 @@ static int scan_entry(void *data, const struct protect_entry *entry, struct err 
         return 0;
     if (entry->type == DT_LNK && !scan->want->unheld)
         return refuse_link(scan, path, rule, err);
-    if (add_places(scan, path, err) < 0)
+    enum pin_kind kind = is_place(entry) ? PIN_PLACE : PIN_READ_ONLY;
+    if (add_places(scan, path, err) < 0 || add_pin(scan, kind, path, strlen(path), err) < 0)
         return -1;
-    return add_pin(scan, is_place(entry) ? PIN_PLACE : PIN_READ_ONLY, path, strlen(path), err);
+    if (kind == PIN_READ_ONLY)
+        scan->pins->stamps[scan->pins->count - 1] = stamp_of(entry);
+    return 0;
 }
 
-/* Files are stamped with the time of the last tick, so it is that which counts. */
-static int64_t tick_ns(void)
+static int64_t clock_ns(clockid_t clock)
 {
     struct timespec now;
 
-    (void) clock_gettime(CLOCK_REALTIME_COARSE, &now); /* there since 2.6.32 */
+    (void) clock_gettime(clock, &now); /* both are there since 2.6.32 */
     return in_ns(&now);
+}
+
+/*
+ * Files are stamped with the time of the last tick, ten milliseconds ago at most. After the next
+ * one all that was there is older, and all that the guest will do is not.
+ */
+static int64_t wait_for_tick(void)
+{
+    int64_t begin = clock_ns(CLOCK_REALTIME), now;
+
+    while ((now = clock_ns(CLOCK_REALTIME_COARSE)) <= begin)
+        (void) nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / 1000}, NULL); /* again, if cut */
+    return now;
 }
 
 int protect_scan(int dir, const char *name, const struct protect_want *want, struct arena *arena,
@@ -156,9 +191,11 @@ int protect_scan(int dir, const char *name, const struct protect_want *want, str
     walk.visit = scan_entry;
     walk.data = &scan;
     walk.whole = want->sockets; /* that a directory is read-only keeps nobody from connecting */
-    if (pins->since_ns == 0)
-        pins->since_ns = tick_ns();
-    return protect_walk(dir, protect_root(dir, name, want->unprotected), &walk, err);
+    if (protect_walk(dir, protect_root(dir, name, want->unprotected), &walk, err) < 0)
+        return -1;
+    if (want->unheld && pins->since_ns == 0)
+        pins->since_ns = wait_for_tick();
+    return 0;
 }
 
 /* ---- after the run --------------------------------------------------------------------------- */
@@ -186,13 +223,13 @@ static int add_found(struct report *report, const char *path, const char *rule, 
     return 0;
 }
 
-/* No program sets this stamp; whatever changes, makes or renames a file does. */
-static bool is_changed(const struct report *report, const struct protect_entry *entry)
+static bool is_changed(const struct report *report, const struct protect_entry *entry,
+                       const struct plan_pin *pin)
 {
-    struct stat st;
+    const struct protect_stamp *before = &report->pins->stamps[pin - report->pins->pins];
+    struct protect_stamp now = stamp_of(entry);
 
-    return fstatat(entry->dir, entry->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           in_ns(&st.st_ctim) >= report->pins->since_ns;
+    return now.ino != 0 && (now.ino != before->ino || now.ctime_ns != before->ctime_ns);
 }
 
 static int report_entry(void *data, const struct protect_entry *entry, struct err *err)
@@ -201,13 +238,16 @@ static int report_entry(void *data, const struct protect_entry *entry, struct er
     const char *path = entry->path, *rule = rule_of(entry);
     const char *beneath = protected_at_rule(entry->above);
 
-    if (beneath != NULL) /* only where nothing was held */
-        return is_changed(report, entry) ? add_found(report, path, beneath, err) : 0;
+    if (beneath != NULL) { /* only where nothing was held */
+        bool is_new = stamp_of(entry).ctime_ns >= report->pins->since_ns;
+        return is_new ? add_found(report, path, beneath, err) : 0;
+    }
     if (rule == NULL)
         return 0;
-    if (find_pin(report->pins, report->want->grant, path, strlen(path)) == NULL)
+    const struct plan_pin *pin = find_pin(report->pins, report->want->grant, path, strlen(path));
+    if (pin == NULL || (!is_place(entry) && is_changed(report, entry, pin)))
         return add_found(report, path, rule, err);
-    return !is_place(entry) && is_changed(report, entry) ? add_found(report, path, rule, err) : 0;
+    return 0;
 }
 
 int protect_report(int dir, const char *name, const struct protect_want *want,

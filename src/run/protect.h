@@ -1,6 +1,6 @@
 /*
- * protect: protected names (plan/protected.h) in directories that a native guest may write to: those
- * that are there are pinned by the cell (cell/pins.c), those that appear are reported.
+ * protect: protected names (plan/protected.h) in directories that a native guest may write to:
+ * those that are there are pinned by the cell (cell/pins.c), those that appear are reported.
  *
  * What the pins hold: such a name can be neither changed, removed nor renamed, nor can a directory
  * above it, and no file is made on the host for that. What they cannot hold, and the report tells
@@ -14,10 +14,17 @@
 #include "base/err.h"
 #include "plan/plan.h"
 
+/* By what a file is known again. No program sets its ctime; whatever changes it does. */
+struct protect_stamp {
+    uint64_t ino;
+    int64_t ctime_ns;
+};
+
 struct protect_pins {
-    struct plan_pin *pins; /* in the arena */
+    struct plan_pin *pins;        /* in the arena */
+    struct protect_stamp *stamps; /* one for each */
     size_t count;
-    int64_t since_ns; /* when the first scan began, by the clock that files are stamped with */
+    int64_t since_ns; /* unheld: what is stamped later changed after the scan */
 };
 
 struct protect_want {

@@ -223,7 +223,7 @@ int run_sweep(const struct places *places, struct err *err)
     struct cache cache;
     if (cache_open(places, &cache, err) < 0)
         return -1;
-    int removed = cache_sweep(&cache) + cache_evict(&cache);
+    int removed = cache_sweep(&cache) + cache_evict(&cache) + cgroup_sweep(0);
     cache_release(&cache);
     return removed;
 }

@@ -100,6 +100,8 @@ struct change {
 int change_quote(struct buf *into, const char *prefix, const char *path);
 /* Writes it as an object. */
 void change_write(struct json_writer *json, const struct change *change);
+/* Its first members: where it is and what became of it. The caller opens and closes the object. */
+void change_write_head(struct json_writer *json, const struct change *change);
 
 /* ---- the changes of a run -------------------------------------------------------------------- */
 
@@ -257,7 +259,8 @@ struct changes_outcome {
  * written beside their place and renamed; what is removed goes last.
  *
  * 0 and *ret_outcome; or -1 and *err: nothing was changed, or it was interrupted, which the hint
- * says: the same call then finishes it. ERR_HOST while another one applies it.
+ * says. The next call then finishes what was begun: what was refused stays refused, and rules that
+ * were named need not be named again. ERR_HOST while another one applies it.
  */
 int changes_apply(const char *state_dir, const char *run_id, const struct changes_options *options,
                   struct arena *arena, struct changes_outcome *ret_outcome, struct err *err);

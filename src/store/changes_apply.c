@@ -19,8 +19,9 @@ struct applying {
     struct changes changes;
     struct changes_hosts hosts;
     struct changes_entries entries;
-    uint8_t *judged; /* by number, as changes_judgement_pack has it */
-    uint8_t *before; /* the same of an apply that was interrupted; or NULL */
+    uint8_t *judged;      /* by number, as changes_judgement_pack has it */
+    uint8_t *before;      /* the same of an apply that was interrupted; or NULL */
+    uint64_t n_surprises; /* refused now, and not by an apply that was interrupted */
     struct changes_outcome outcome;
 };
 
@@ -51,6 +52,8 @@ static int note_refused(struct applying *applying, const struct change *change,
     struct changes_outcome *outcome = &applying->outcome;
 
     outcome->n_refused++;
+    applying->n_surprises +=
+        !applying->before || applying->before[change->number] < VERDICT_REFUSED;
     if (outcome->n_listed == CHANGES_LISTED)
         return 0;
     if (!outcome->refused)
@@ -246,7 +249,7 @@ static int apply(struct applying *applying, struct err *err)
         changes_entries_open(&applying->set, &applying->changes, &applying->entries, err) < 0 ||
         judge_all(applying, err) < 0)
         return -1;
-    if (outcome->n_refused > 0 && !applying->options->skip_refused)
+    if (applying->n_surprises > 0 && !applying->options->skip_refused)
         return 0;
     if (outcome->n_applied > 0 && (begin(applying, err) < 0 || act(applying, err) < 0))
         return -1;

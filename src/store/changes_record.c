@@ -150,13 +150,18 @@ static void write_host(struct json_writer *json, const struct change_host *host)
     json_close_object(json);
 }
 
-void change_write(struct json_writer *json, const struct change *change)
+void change_write_head(struct json_writer *json, const struct change *change)
 {
-    json_open_object(json);
     write_uint(json, "dir", change->dir);
     write_bytes(json, "path", "path_b64", change->path);
     write_string(json, "change", kinds[change->kind]);
     write_string(json, "type", types[change->type]);
+}
+
+void change_write(struct json_writer *json, const struct change *change)
+{
+    json_open_object(json);
+    change_write_head(json, change);
     if (change->kind != CHANGE_DELETED) {
         write_uint(json, "size", change->size);
         write_mode(json, change->mode);
@@ -196,7 +201,7 @@ void changes_write(struct json_writer *json, const struct changes *changes)
     write_string(json, "schema", CHANGES_SCHEMA);
     write_string(json, "run_id", changes->run_id);
     write_u64(json, "started_ns", changes->started_ns);
-    write_string(json, "kept_at", changes->kept_at);
+    write_string(json, "kept_at", changes->kept_at[0] ? changes->kept_at : NULL);
     write_dirs(json, changes);
     for (size_t i = 0; i < CHANGE_KINDS; i++)
         write_uint(json, kinds[i], changes->counts[i]);

@@ -54,6 +54,7 @@ static const struct {
 } errnos[] = {
     {"EPERM", EPERM},
     {"EACCES", EACCES},
+    {"ENOSYS", ENOSYS},
     {"EINVAL", EINVAL},
     {"EAFNOSUPPORT", EAFNOSUPPORT},
 };

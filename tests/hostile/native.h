@@ -1,5 +1,5 @@
 /*
- * native: what a hostile native program tries, one act each. Each works for a program without walls,
+ * native: what a hostile native program tries, one act each. Each works for one without walls,
  * so that a test that sees it refused has seen the wall and not a mistake in the act.
  */
 #pragma once

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """What a native guest finds around it: files, devices, processes, names, its terminal and network."""
 
+import json
 import os
-import re
 import socket
 import sys
 
@@ -18,7 +18,8 @@ DEVICES = ["fd", "full", "null", "random", "shm", "stderr", "stdin", "stdout", "
 
 
 def listed(path, *options):
-    return set(python(f"import os; print('\\n'.join(os.listdir({path!r})))", *options).lines())
+    script = f"import os\nfor name in os.listdir({path!r}): print(name)"
+    return {line.strip() for line in python(script, *options).lines()}
 
 
 def tried(*lines, options=(), **how):
@@ -150,7 +151,8 @@ def _():
 def _():
     done = shell("echo $$ $PPID; ls /proc | grep '^[0-9]*$' | wc -l; cat /proc/1/comm")
     pid, parent = done.lines()[0].split()
-    check_equal((pid, parent), ("2", "1"))
+    check(int(pid) < 5, f"pid {pid}")
+    check_equal(parent, "1")
     check(int(done.lines()[1]) <= 6, f"{done.lines()[1]} processes")
     check_match("wasp", done.lines()[2])
 
@@ -210,7 +212,7 @@ def _():
     for name in ("LD_PRELOAD", "PYTHONSTARTUP", "BASH_ENV", "NODE_OPTIONS", "GIT_SSH"):
         refused = python(script, "--env", f"{name}=x")
         check_equal(refused.reason in ("denied", "invalid"), True, f"{name}: {refused.reason}")
-    check_equal(python(script, "--env-force", "LD_PRELOAD=").stdout, "None None \n")
+    check_equal(python(script, "--env-force", "LD_PRELOAD=").stdout, "None UTC \n")
 
 
 # ---- how it starts and ends ------------------------------------------------------------------
@@ -272,17 +274,20 @@ def _():
     check_equal(done["stdout_base64"], "//4=")
 
 
-@test("many arguments and a large environment arrive")
+@test("sixty-five thousand arguments and a large environment arrive")
 def _():
-    words = ["word"] * 50000
-    done = python("import sys; print(len(sys.argv))", "--env", "BIG=" + "x" * 100000, args=words)
-    check_equal(done.stdout, "50001\n", done.error)
+    script = "import os, sys; print(len(sys.argv), len(os.environ['BIG']))"
+    done = python(script, "--env", "BIG=" + "x" * 100000, args=["a"] * 65000)
+    check_equal(done.stdout, "65001 100000\n", done.error)
+    check_equal(native("true", *["a"] * 66000).reason, "invalid")
 
 
-@test("more than can be passed is refused with a word, not lost")
+@test("an argument that the kernel does not take is refused with a word")
 def _():
-    done = native("true", *["y" * 30] * 60000)
-    check(done.status in (0, 2, 126), f"{done.status} {done.error}")
+    for length, status in ((100000, 0), (200000, 126)):
+        manifest = {"kind": "native-run", "argv": ["/usr/bin/true", "x" * length]}
+        done = wasp("task", "run", "--manifest", "-", stdin=json.dumps(manifest).encode())
+        check_equal(done.status, status, f"{length}: {done.error}")
 
 
 @test("without a program there is nothing to run")
@@ -333,8 +338,8 @@ def _():
 
 @test("with --tty /dev has terminals too, and they are the cell's own")
 def _():
-    check_equal({name.strip() for name in listed("/dev", "--tty")}, {*DEVICES, "pts", "ptmx", "tty"})
-    check_equal({name.strip() for name in listed("/dev/pts", "--tty")}, {"0", "ptmx"})
+    check_equal(listed("/dev", "--tty"), {*DEVICES, "pts", "ptmx", "tty"})
+    check_equal(listed("/dev/pts", "--tty"), {"0", "ptmx"})
 
 
 @test("the terminal is the guest's controlling one, and job control works")
@@ -363,7 +368,14 @@ def _():
 
 @test("Ctrl-C on the terminal's input is a signal to the guest")
 def _():
-    done = shell("trap 'echo caught; exit 5' INT; echo up; while :; do sleep 0.1; done", "--tty", "--stdin", "-", "--timeout", "20s", stdin=b"\x03")
+    ws = new_dir("ws")
+    script = "trap 'echo caught; exit 5' INT; touch begun; while :; do sleep 0.1; done"
+    process = start("exec", "--tty", "--stdin", "-", "--timeout", "20s", "--allow-dir", ws, "--",
+                    "bash", "-c", script, stdin=subprocess.PIPE)  # fmt: skip
+    wait_until(lambda: os.path.exists(os.path.join(ws, "begun")), "the guest to begin")
+    process.stdin.write(b"\x03")
+    process.stdin.flush()
+    done = finish(process)
     check_equal((done["exit_code"], "caught" in done.stdout), (5, True), done.stdout)
 
 

@@ -16,7 +16,7 @@
 #include "tap.h"
 
 #define MIB (1024ULL * 1024)
-#define MEMORY_LIMIT (48 * MIB)
+#define MEMORY_LIMIT (16 * MIB)
 #define PROCESSES 8
 #define NEITHER 3U /* bits of `without` */
 

@@ -29,6 +29,9 @@
 #define MAYBE_UNUSED __attribute__((unused))
 #define RUN_ID "01890a5d-ac96-774b-bcce-b302099a8057"
 
+/* Where those are made: a disk, or, for a test that makes many, a file system in memory. */
+static const char *ground_home = "/tmp";
+
 /* What a test needs on the disk: the host's directory, the guest's layer, wasp's folder. */
 struct ground {
     char base[64], lower[80], upper[80], state[80];
@@ -214,7 +217,7 @@ MAYBE_UNUSED static void ground_start(struct ground *ground)
 MAYBE_UNUSED static bool ground_init(struct ground *ground, const struct tree_item *lower)
 {
     *ground = (struct ground){.arena = arena_new()};
-    (void) snprintf(ground->base, sizeof(ground->base), "/tmp/wasp-changes-XXXXXX");
+    (void) snprintf(ground->base, sizeof(ground->base), "%s/wasp-changes-XXXXXX", ground_home);
     if (!ground->arena || !mkdtemp(ground->base))
         return false;
     (void) snprintf(ground->lower, sizeof(ground->lower), "%s/lower", ground->base);
@@ -307,21 +310,25 @@ MAYBE_UNUSED static int receive_fd(int socket)
     return fd;
 }
 
+/* Of user and mounts, with the caller as user 1000. */
+MAYBE_UNUSED static bool enter_namespaces(void)
+{
+    char uid_map[64], gid_map[64];
+
+    (void) snprintf(uid_map, sizeof(uid_map), "1000 %u 1", getuid());
+    (void) snprintf(gid_map, sizeof(gid_map), "1000 %u 1", getgid());
+    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+           write_proc("/proc/self/setgroups", "deny") &&
+           write_proc("/proc/self/uid_map", uid_map) && write_proc("/proc/self/gid_map", gid_map);
+}
+
 /* In the child: namespaces, a tmpfs for the layer, the overlay over it. */
 MAYBE_UNUSED static bool enter_overlay(const struct ground *ground)
 {
-    unsigned uid = getuid(), gid = getgid();
-    char map[64], options[512], cell[80];
+    char options[512], cell[80];
 
     (void) snprintf(cell, sizeof(cell), "%s/cell", ground->base);
-    if (mkdir(cell, 0755) < 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
-        !write_proc("/proc/self/setgroups", "deny"))
-        return false;
-    (void) snprintf(map, sizeof(map), "1000 %u 1", uid);
-    if (!write_proc("/proc/self/uid_map", map))
-        return false;
-    (void) snprintf(map, sizeof(map), "1000 %u 1", gid);
-    if (!write_proc("/proc/self/gid_map", map) ||
+    if (mkdir(cell, 0755) < 0 || !enter_namespaces() ||
         mount("tmpfs", cell, "tmpfs", 0, "size=16m,mode=0755") < 0 || chdir(cell) < 0 ||
         mkdir("upper", 0755) < 0 || mkdir("work", 0755) < 0 || mkdir("merged", 0755) < 0)
         return false;
@@ -339,13 +346,19 @@ MAYBE_UNUSED static void be_guest(const struct ground *ground, int socket, guest
         _exit(1);
     }
     acts();
+    _cleanup_(buf_release) struct buf seen;
+    char path[80];
+    tree_text(".", &seen);
+    (void) snprintf(path, sizeof(path), "%s/seen", ground->base);
+    if (!make_file(AT_FDCWD, path, seen.data, 0644))
+        _exit(1);
     int upper = open("../upper", O_PATH | O_DIRECTORY | O_CLOEXEC);
     _exit(upper >= 0 && send_fd(socket, upper) ? 0 : 1);
 }
 
 /*
  * Lets a guest act on the host's directory through an overlay of its own. The layer that it leaves
- * when it and its namespaces are gone, or -1.
+ * when it and its namespaces are gone, or -1. What it saw in the end is in the file BASE/seen.
  */
 MAYBE_UNUSED static int run_guest(const struct ground *ground, guest_acts *acts)
 {

@@ -159,12 +159,18 @@ static bool same_native(const struct plan_native *a, const struct plan_native *b
            a->tty == b->tty;
 }
 
+static bool same_limits(const struct limits *a, const struct limits *b)
+{
+    return a->backend == b->backend && memcmp(a->value, b->value, sizeof(a->value)) == 0 &&
+           memcmp(a->given, b->given, sizeof(a->given)) == 0;
+}
+
 static bool same_plan(const struct plan *a, const struct plan *b)
 {
     return a->job == b->job && a->isolation == b->isolation && a->identity == b->identity &&
            a->uid == b->uid && a->gid == b->gid && a->deadline_ns == b->deadline_ns &&
            a->use_fuel == b->use_fuel && a->pulley == b->pulley &&
-           memcmp(&a->limits, &b->limits, sizeof(a->limits)) == 0 &&
+           same_limits(&a->limits, &b->limits) &&
            same_strings(a->args, a->n_args, b->args, b->n_args) &&
            same_strings(a->env, a->n_env, b->env, b->n_env) &&
            same_strings(a->unprotected, a->n_unprotected, b->unprotected, b->n_unprotected) &&
@@ -276,8 +282,8 @@ static void test_damage(void)
 }
 
 /*
- * Offsets of the form: the number of arguments follows MAGIC, eight numbers, those of the limits and
- * five of a native job; five counts follow one another, and behind them five empty strings.
+ * Offsets of the form: the number of arguments follows MAGIC, eight numbers, those of the limits
+ * and five of a native job; five counts follow one another, and behind them five empty strings.
  */
 #define COUNTS_AT (8 * (1 + 8 + 1 + 2 * LIMIT_COUNT + 5))
 #define COUNTS 5

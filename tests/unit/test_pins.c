@@ -34,7 +34,7 @@ static void die(const char *what)
     exit(1);
 }
 
-/* ---- acts: 0, or errno -------------------------------------------------------------------------- */
+/* ---- acts: 0, or errno ----------------------------------------------------------------------- */
 
 static int result(int returned)
 {
@@ -167,7 +167,7 @@ static const struct {
     {"one that is not masked is", act_connect, "g/socket", NULL, 0},
 };
 
-/* ---- the tree, and what holds it ---------------------------------------------------------------- */
+/* ---- the tree, and what holds it ------------------------------------------------------------- */
 
 static void plant(void)
 {
@@ -301,7 +301,7 @@ static struct answers ask_child(const struct protect_pins *pins)
     return answers;
 }
 
-/* ---- the test ----------------------------------------------------------------------------------- */
+/* ---- the test -------------------------------------------------------------------------------- */
 
 /* What the acts were allowed to make. */
 #define MADE 4
@@ -357,7 +357,7 @@ static void test_as(const char *who)
     if (mkdtemp(strcpy(root, "/tmp/wasp-pins.XXXXXX")) == NULL || chdir(root) < 0 || !arena)
         die(root);
     plant();
-    _cleanup_fd_ int listener = listen_at("g/socket");
+    int listener = listen_at("g/socket");
     _cleanup_fd_ int dir = open("g", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (protect_scan(dir, "g", &want, arena, &pins, &err) < 0)
         die(err.message);
@@ -372,6 +372,7 @@ static void test_as(const char *who)
     ok(count_entries() == before + (answers.entered ? MADE : 0),
        "%s: nothing is left on the host but what was allowed", who);
     arena_free(arena);
+    (void) close(listener); /* nobody connects any more */
     if (chdir("/") < 0 || nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
         die(root);
 }

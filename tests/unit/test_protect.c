@@ -1,99 +1,14 @@
 /*
  * Looking through a tree for protected names, before and after a run.
  */
-#include "tap.h"
-
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
-#include "plan/protected.h"
-#include "run/protect.h"
+#include "protect_rig.h"
 
-/* In memory where there is such a place: a hundred thousand files are made and removed. */
-static char root[64];
-
-static void die(const char *what)
-{
-    printf("Bail out! %s: %s\n", what, strerror(errno));
-    exit(1);
-}
-
-/* ---- trees ------------------------------------------------------------------------------------ */
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-    (void) st;
-    (void) kind;
-    (void) where;
-    return remove(path);
-}
-
-/* A new, empty tree; the working directory is in it. */
-static int new_tree(void)
-{
-    if (chdir("/") < 0)
-        die("chdir");
-    (void) nftw(root, remove_one, 64, FTW_DEPTH | FTW_PHYS); /* the first time there is none */
-    if ((mkdir(root, 0700) < 0 && errno != EEXIST) || chdir(root) < 0)
-        die(root);
-    int dir = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0)
-        die(root);
-    return dir;
-}
-
-/* "a/b/" makes a directory, "a/b" a file, "a -> b" a link, and what is above them. */
-static void plant(const char *what)
-{
-    char path[256];
-    const char *arrow = strstr(what, " -> ");
-    size_t len = arrow ? (size_t) (arrow - what) : strlen(what);
-
-    (void) snprintf(path, sizeof(path), "%.*s", (int) len, what); /* fits */
-    for (char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0755) < 0 && errno != EEXIST)
-            die(path);
-        *slash = '/';
-    }
-    if (path[len - 1] == '/')
-        return;
-    int fd = arrow ? symlink(arrow + 4, path) : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (fd < 0)
-        die(path);
-    if (!arrow)
-        (void) close(fd); /* it is empty */
-}
-
-static void plant_all(const char *const *names)
-{
-    for (; *names != NULL; names++)
-        plant(*names);
-}
-
-static void plant_socket(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    _cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    (void) snprintf(address.sun_path, sizeof(address.sun_path), "%s", path); /* short */
-    if (fd < 0 || bind(fd, (const struct sockaddr *) &address, sizeof(address)) < 0)
-        die(path);
-}
-
-/* ---- what is pinned --------------------------------------------------------------------------- */
+/* ---- what is pinned -------------------------------------------------------------------------- */
 
 struct expected {
     enum pin_kind kind;
@@ -215,6 +130,16 @@ static void test_unprotected(struct arena *arena)
        "a name that the owner gave is not pinned");
 }
 
+static void plant_socket(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    _cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    (void) snprintf(address.sun_path, sizeof(address.sun_path), "%s", path); /* short */
+    if (fd < 0 || bind(fd, (const struct sockaddr *) &address, sizeof(address)) < 0)
+        die(path);
+}
+
 static void test_sockets(struct arena *arena)
 {
     static const struct expected expected[] = {{PIN_MASK, "a/s"}, {PIN_MASK, ".ssh/s"}};
@@ -241,7 +166,7 @@ static void test_sockets(struct arena *arena)
        "unless nobody asked for them");
 }
 
-/* ---- hostile trees ---------------------------------------------------------------------------- */
+/* ---- hostile trees --------------------------------------------------------------------------- */
 
 static void test_links(struct arena *arena)
 {
@@ -348,7 +273,7 @@ static void test_too_many(struct arena *arena)
        "and one more is refused");
 }
 
-/* ---- large trees ------------------------------------------------------------------------------ */
+/* ---- large trees ----------------------------------------------------------------------------- */
 
 /* How many system calls a scan makes, seen from outside; -1 if that cannot be. */
 static long count_calls(int dir, size_t *ret_pins)
@@ -410,153 +335,10 @@ static void test_large(void)
         printf("# %ld calls, %zu pins\n", calls, n_pins);
 }
 
-/* ---- afterwards ------------------------------------------------------------------------------- */
-
-struct scene {
-    int dir;
-    struct arena *arena;
-    struct protect_want want;
-    struct protect_pins pins;
-    struct protect_found *found;
-    size_t count, more;
-};
-
-/* What is stamped from now on is later than what was before: stamps may lag behind by a tick. */
-static void pass_a_tick(void)
-{
-    struct timespec before, now;
-
-    if (clock_gettime(CLOCK_REALTIME, &before) < 0)
-        die("clock");
-    do
-        if (clock_gettime(CLOCK_REALTIME_COARSE, &now) < 0)
-            die("clock");
-    while (now.tv_sec < before.tv_sec ||
-           (now.tv_sec == before.tv_sec && now.tv_nsec <= before.tv_nsec));
-}
-
-static void start_scene(struct scene *scene, struct arena *arena, bool unheld)
-{
-    static const char *const tree[] = {
-        ".git/hooks/pre-commit", ".git/config", ".git/index", "a/.envrc",
-        ".vscode/tasks.json",    "plain",       NULL};
-    struct err err;
-
-    *scene = (struct scene){
-        .dir = new_tree(), .arena = arena, .want = {.names = true, .unheld = unheld}};
-    plant_all(tree);
-    pass_a_tick();
-    if (protect_scan(scene->dir, root, &scene->want, arena, &scene->pins, &err) < 0)
-        die(err.message);
-}
-
-static bool reports(struct scene *scene, const char *const *expected)
-{
-    struct err err;
-    size_t n = 0;
-    bool same = protect_report(scene->dir, root, &scene->want, &scene->pins, scene->arena,
-                               &scene->found, &scene->count, &scene->more, &err) == 0;
-
-    for (; expected[n] != NULL; n++) {
-        bool is_there = false;
-        for (size_t i = 0; i < scene->count; i++)
-            is_there = strcmp(scene->found[i].path, expected[n]) == 0 || is_there;
-        same = is_there && same;
-    }
-    same = same && scene->count == n && scene->more == 0;
-    for (size_t i = 0; !same && i < scene->count; i++)
-        printf("# found %s (%s)\n", scene->found[i].path, scene->found[i].rule);
-    return same;
-}
-
-static void write_to(const char *path)
-{
-    _cleanup_fd_ int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-
-    if (fd < 0 || write(fd, "x", 1) != 1)
-        die(path);
-}
-
-static void test_report(struct arena *arena)
-{
-    static const char *const none[] = {NULL};
-    static const char *const made[] = {
-        ".git/commondir", "new/.git", "new/.git/config", ".mcp.json", "b/.profile", "l/.zed", NULL};
-    static const char *const replaced[] = {".git/config", NULL};
-    struct scene scene;
-
-    start_scene(&scene, arena, false);
-    plant("other/file");
-    plant(".git/objects/ab/c");
-    write_to(".git/index");
-    ok(reports(&scene, none), "what was there, and other names that are new, are not reported");
-    plant(".git/commondir");
-    plant("new/.git/config");
-    plant("new/.git/objects/x");
-    plant(".mcp.json");
-    plant("b/.profile");
-    plant("l/.zed -> ..");
-    ok(reports(&scene, made), "protected names that appeared are, links among them");
-    ok(strcmp(scene.found[0].rule, protected_move(scene.found[0].path, NULL)) == 0,
-       "with the rule");
-    (void) close(scene.dir); /* only a path */
-
-    start_scene(&scene, arena, false);
-    plant(".git/config.lock");
-    if (rename(".git/config.lock", ".git/config") < 0)
-        die("rename");
-    ok(reports(&scene, replaced), "a pinned name that the host replaced is reported");
-    (void) close(scene.dir); /* only a path */
-}
-
-static void test_report_unheld(struct arena *arena)
-{
-    static const char *const none[] = {NULL};
-    static const char *const changed[] = {".git/hooks/pre-commit", "a/.envrc", NULL};
-    static const char *const added[] = {".git/hooks/pre-commit", "a/.envrc", ".git/hooks",
-                                        ".git/hooks/post-merge", NULL};
-    struct scene scene;
-
-    start_scene(&scene, arena, true);
-    write_to(".git/index");
-    ok(reports(&scene, none), "where nothing was held, what did not change is not reported");
-    write_to(".git/hooks/pre-commit");
-    write_to("a/.envrc");
-    struct timespec past[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
-    if (utimensat(AT_FDCWD, "a/.envrc", past, 0) < 0)
-        die("utimensat");
-    ok(reports(&scene, changed), "what changed in place is, whatever time it claims");
-    plant(".git/hooks/post-merge");
-    ok(reports(&scene, added), "and what was added in a protected directory");
-    (void) close(scene.dir); /* only a path */
-}
-
-static void test_report_bound(struct arena *arena)
-{
-    struct scene scene;
-    struct err err;
-    char path[64];
-
-    start_scene(&scene, arena, false);
-    for (int i = 0; i < PROTECT_MAX_PINS + 7; i++) {
-        (void) snprintf(path, sizeof(path), "d%d/.envrc", i); /* fits */
-        plant(path);
-    }
-    ok(protect_report(scene.dir, root, &scene.want, &scene.pins, arena, &scene.found, &scene.count,
-                      &scene.more, &err) == 0 &&
-           scene.count == PROTECT_MAX_PINS && scene.more == 7,
-       "a flood of them is counted");
-    (void) close(scene.dir); /* only a path */
-}
-
 int main(void)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena = rig_begin();
 
-    const char *place = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
-    (void) snprintf(root, sizeof(root), "%s/wasp-protect.XXXXXX", place); /* fits */
-    if (mkdtemp(root) == NULL || arena == NULL)
-        die("mkdtemp");
     test_pins(arena);
     test_root(arena);
     test_unprotected(arena);
@@ -566,11 +348,6 @@ int main(void)
     test_deep(arena);
     test_too_many(arena);
     test_large();
-    test_report(arena);
-    test_report_unheld(arena);
-    test_report_bound(arena);
-    (void) close(new_tree()); /* only a path */
-    (void) rmdir(root);       /* empty by now */
-    arena_free(arena);
+    rig_end(arena);
     return done();
 }

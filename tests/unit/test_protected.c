@@ -13,7 +13,7 @@ static bool same(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* ---- what is a rule --------------------------------------------------------------------------- */
+/* ---- what is a rule -------------------------------------------------------------------------- */
 
 static void test_rows(void)
 {
@@ -202,7 +202,7 @@ static void test_paths(void)
     }
 }
 
-/* ---- rules that the owner ended --------------------------------------------------------------- */
+/* ---- rules that the owner ended -------------------------------------------------------------- */
 
 static void test_unprotected(void)
 {
@@ -227,7 +227,7 @@ static void test_unprotected(void)
     ok(same(protected_name(".git", part), ".git"), "the beginning of a name ends nothing");
 }
 
-/* ---- in steps --------------------------------------------------------------------------------- */
+/* ---- in steps -------------------------------------------------------------------------------- */
 
 static void test_steps(void)
 {

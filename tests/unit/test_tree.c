@@ -57,7 +57,9 @@ static void make_alone(int ready)
 
 static void make_chain(int ready)
 {
-    if (fork() == 0 && fork() == 0)
+    if (fork() > 0)
+        sleep_on();
+    if (fork() == 0)
         tell_and_sleep(ready);
     sleep_on();
 }

@@ -63,7 +63,7 @@ static bool is_refused(struct rig *rig, uint32_t answer)
     return answer == WASI_EACCES && strcmp(rig->denial.rule, "protected-name") == 0;
 }
 
-/* ---- every call ------------------------------------------------------------------------------- */
+/* ---- every call ------------------------------------------------------------------------------ */
 
 typedef uint32_t attempt(struct rig *rig, uint32_t fd, const char *path);
 
@@ -221,7 +221,7 @@ static void test_acts(void)
     }
 }
 
-/* ---- every way -------------------------------------------------------------------------------- */
+/* ---- every way ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *dir; /* opened first; NULL: none */
@@ -333,7 +333,7 @@ static void test_names_through_links(void)
     rig_release(&rig);
 }
 
-/* ---- what moves ------------------------------------------------------------------------------- */
+/* ---- what moves ------------------------------------------------------------------------------ */
 
 static void test_moves(void)
 {
@@ -385,7 +385,7 @@ static void test_commit(void)
     rig_release(&rig);
 }
 
-/* ---- who says what ---------------------------------------------------------------------------- */
+/* ---- who says what --------------------------------------------------------------------------- */
 
 static void test_unprotected(void)
 {

@@ -1,0 +1,94 @@
+"""The groups of tests/bench/run that are about native programs. bubblewrap is the yardstick."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+TREE_FOLDERS, TREE_FILES = 1000, 100  # 100,000 files to find
+LOOPS = 4  # at once, on two cores
+
+# A view that comes close to the cell's: what wasp has besides are limits, seccomp, Landlock, pins.
+BWRAP_VIEW = (
+    "--unshare-all --die-with-parent --new-session --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin "
+    "--symlink usr/lib /lib --symlink usr/lib64 /lib64 --ro-bind /etc/alternatives /etc/alternatives "
+    "--ro-bind /etc/ssl/certs /etc/ssl/certs --ro-bind /etc/ld.so.cache /etc/ld.so.cache "
+    "--proc /proc --dev /dev --tmpfs /tmp --tmpfs /dev/shm --dir /home/wasp"
+).split()
+
+
+def groups(bench):
+    """{name: function}; `bench` is the module that runs them."""
+
+    def bwrap():
+        found = shutil.which("bwrap")
+        return [found, *BWRAP_VIEW] if found else None
+
+    def measure_exec(place):
+        """A whole run of the command with all walls, around a program that does nothing."""
+        wasp = [place.wasp, "exec"]
+        rival = [*bwrap(), "/bin/true"] if bwrap() else []
+        true, full, rung, *rivals = place.race(
+            place.rounds(1000, 150), ["/bin/true"], [*wasp, "--", "/bin/true"],
+            [*wasp, "--isolation", "landlock", "--", "/bin/true"], rival)
+        yield bench.ratio("exec of true, all walls / fork+exec of true", full, true, 3.8)
+        for other in rivals:
+            yield bench.ratio("exec of true, all walls / bwrap --unshare-all", full, other, 0.65)
+        yield bench.ratio("  with --isolation landlock / fork+exec of true", rung, true)
+        yield bench.Figure("exec of true, parent's peak memory", full.rss_kib, "KiB", 4096)
+
+    def measure_exec_as_user(place):
+        if os.getuid() != 0:
+            raise bench.Skipped("started by an ordinary user: exec is this already")
+        wrapper = ["setpriv", "--reuid", bench.ORDINARY_UID, "--regid", bench.ORDINARY_UID, "--clear-groups"]
+        home = place.make("native-user")
+        os.chown(home, int(bench.ORDINARY_UID), int(bench.ORDINARY_UID))
+        true, full = place.race(place.rounds(1000, 150), ["/bin/true"], [place.wasp, "exec", "--", "/bin/true"],
+                                wrapper=wrapper, env={"HOME": home})
+        yield bench.ratio("exec of true by an ordinary user / fork+exec of true", full, true, 3.8)
+
+    def measure_tree(place):
+        """Jobs that do little else than system calls on files, in a directory granted read-only."""
+        with bench.data_folder(1 << 30) as folder:
+            tree, repository = os.path.join(folder, "tree"), os.path.join(folder, "repository")
+            grow(tree, TREE_FOLDERS, TREE_FILES)
+            grow(repository, 100, 100)
+            git = ["git", "-c", "safe.directory=*", "-C", repository]
+            for words in (["init", "-q"], ["add", "."],
+                          ["-c", "user.name=b", "-c", "user.email=b@example.org", "commit", "-qm", "b"]):
+                bench.call(*git, *words)
+            os.chmod(folder, 0o755)
+            for what, target, argv in (
+                ("find over 100,000 files", 1.1, ["find", tree, "-newer", "/usr/bin/find"]),
+                ("git status of 10,000 files", 1.1, [*git, "--no-optional-locks", "status", "--short"]),
+            ):
+                wasp = [place.wasp, "exec", "--allow-dir", f"{folder}::{folder}:ro", "--", *argv]
+                ours, theirs = place.race(place.rounds(15, 5), wasp, argv)
+                yield bench.ratio(f"{what} / bare", ours, theirs, target)
+
+    def measure_parallel(place):
+        """Four loops at once: what comes out an hour, bare against walled."""
+        rounds = place.rounds(200, 50)
+        bare = loops(place, rounds, ["/bin/true"])
+        walled = loops(place, rounds, [place.wasp, "exec", "--", "/bin/true"])
+        yield bench.Figure(f"{LOOPS} loops of exec of true, time / bare", walled / bare, target=2.5)
+
+    def loops(place, rounds, argv):
+        start = time.monotonic()
+        racers = [subprocess.Popen([place.race_program, str(rounds), *argv], env=place.env,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(LOOPS)]
+        if any(racer.wait() for racer in racers):
+            raise SystemExit("bench: a loop failed")
+        return time.monotonic() - start
+
+    return {"exec": measure_exec, "exec-as-user": measure_exec_as_user, "tree": measure_tree,
+            "parallel": measure_parallel}
+
+
+def grow(folder, folders, files):
+    for number in range(folders):
+        where = pathlib.Path(folder, f"d{number}")
+        where.mkdir(parents=True)
+        for name in range(files):
+            (where / f"f{name}").write_text(f"{number} {name}\n")

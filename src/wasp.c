@@ -3,9 +3,11 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "report/envelope.h"
 #include "report/explain.h"
+#include "report/settle.h"
 #include "run/result.h"
 
 /* Before there is a request there is no output to keep. */
@@ -47,9 +49,9 @@ static int say_error(const struct result *result, const struct request *request,
 
 /* Every run and every refusal ends here, so that each has one envelope and one last event. */
 static int tell(const struct result *result, const struct request *request,
-                const struct wasp_report *report)
+                const struct changes_report *changes, const struct wasp_report *report)
 {
-    int status = envelope_write(report->out, result, request, report->timings) < 0
+    int status = envelope_write(report->out, result, request, changes, report->timings) < 0
                      ? say_unwritten(report)
                      : say_error(result, request, report);
 
@@ -66,8 +68,13 @@ int wasp_run(const struct request *request, const struct places *places, struct 
     result_init(&result, output_max < SIZE_MAX ? (size_t) output_max : SIZE_MAX);
     events_begin(report->events, &result, request);
     const struct observer observer = events_observer(report->events);
+    uint64_t started_ns = clock_realtime_ns();
     run_request(request, places, &observer, arena, &result);
-    return tell(&result, request, report);
+    _cleanup_(changes_report_release) struct changes_report changes;
+    changes_report_init(&changes);
+    bool has_changes =
+        settle_changes(request, places, started_ns, report->ask, arena, &result, &changes);
+    return tell(&result, request, has_changes ? &changes : NULL, report);
 }
 
 int wasp_refuse(const struct err *why, const struct wasp_report *report)
@@ -76,7 +83,7 @@ int wasp_refuse(const struct err *why, const struct wasp_report *report)
 
     result_init(&result, NO_OUTPUT);
     result_fail(&result, why);
-    return tell(&result, NULL, report);
+    return tell(&result, NULL, NULL, report);
 }
 
 int wasp_cancel(int signal, const struct wasp_report *report)
@@ -86,7 +93,7 @@ int wasp_cancel(int signal, const struct wasp_report *report)
     result_init(&result, NO_OUTPUT);
     result.reason = REASON_CANCELLED;
     result.signal = signal;
-    return tell(&result, NULL, report);
+    return tell(&result, NULL, NULL, report);
 }
 
 int wasp_answer(const struct err *why, uint64_t took_ns, const struct wasp_report *report)

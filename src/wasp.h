@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "plan/request.h"
 #include "report/events.h"
+#include "report/settle.h"
 #include "run/run.h"
 
 /* Where the answer goes. */
@@ -18,6 +19,8 @@ struct wasp_report {
     int log;               /* the one line for people when the status is error; -1: nowhere */
     bool timings;          /* add `timings_us` */
     struct events *events; /* what is told while it runs; NULL: to nobody */
+    /* Asks a person whether to apply what the guest changed. NULL: there is nobody to ask. */
+    settle_ask *ask;
 };
 
 /*

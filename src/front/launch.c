@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "front/ask.h"
 #include "plan/language.h"
 #include "store/runtimes.h"
 #include "wasp.h"
@@ -81,6 +82,7 @@ int launch_answer(struct launch *launch, struct arena *arena, const struct err *
         .out = STDOUT_FILENO,
         .log = options->quiet ? -1 : STDERR_FILENO,
         .timings = options->timings,
+        .ask = changes_ask,
     };
     _cleanup_(events_release) struct events events = {.sink.fd = -1};
     _cleanup_fd_ int hold = -1;

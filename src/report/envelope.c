@@ -326,7 +326,7 @@ static void write_common(struct json_writer *json, const struct result *result)
 }
 
 int envelope_write(int fd, const struct result *result, const struct request *request,
-                   bool with_timings)
+                   const struct changes_report *changes, bool with_timings)
 {
     _cleanup_(buf_release) struct buf line = BUF_INIT(2 * sizeof(struct err));
     struct json_writer json;
@@ -340,6 +340,10 @@ int envelope_write(int fd, const struct result *result, const struct request *re
         write_uint(&json, "signal", (uint64_t) result->signal);
     write_limits_hit(&json, result->done.limits_hit);
     write_error_info(&json, result, request);
+    if (changes) {
+        json_key(&json, "changes");
+        changes_report_write(&json, changes);
+    }
     write_host_executed(&json, result);
     write_module(&json, result);
     write_fuel(&json, result, request);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "plan/request.h"
+#include "report/changes.h"
 #include "run/result.h"
 
 /*
@@ -11,7 +12,7 @@
  * never came to be). 0, or -1 and errno when fd cannot take it.
  */
 int envelope_write(int fd, const struct result *result, const struct request *request,
-                   bool with_timings);
+                   const struct changes_report *changes, bool with_timings);
 /*
  * Likewise, with the base fields alone (`wasp.answer/1`): for verbs that do something small and run
  * no guest.

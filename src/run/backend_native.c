@@ -225,9 +225,8 @@ static int report_appeared(struct job *job, size_t grant, struct err *err)
     if (!want.names)
         return 0;
     const char *host = job->grants.planned[grant].host;
-    if (protect_report(job->grants.hosts[grant], host, &want, &job->native.pins, job->arena, &found,
-                       &count, &more, err) < 0)
-        return -1;
+    int rc = protect_report(job->grants.hosts[grant], host, &want, &job->native.pins, job->arena,
+                            &found, &count, &more, err);
     result->more_appeared += more;
     for (size_t i = 0; i < count; i++) {
         if (result->n_appeared == RESULT_MAX_APPEARED) {
@@ -237,7 +236,7 @@ static int report_appeared(struct job *job, size_t grant, struct err *err)
         result->appeared[result->n_appeared++] =
             (struct result_appeared){host, found[i].path, found[i].rule};
     }
-    return 0;
+    return rc;
 }
 
 static int finish(struct job *job, struct err *err)

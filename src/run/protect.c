@@ -261,10 +261,10 @@ int protect_report(int dir, const char *name, const struct protect_want *want,
     walk.visit = report_entry;
     walk.data = &report;
     walk.whole = want->unheld;
-    if (protect_walk(dir, protect_root(dir, name, want->unprotected), &walk, err) < 0)
-        return -1;
+    walk.must_see = true;
+    int rc = protect_walk(dir, protect_root(dir, name, want->unprotected), &walk, err);
     *ret_found = report.found;
     *ret_count = report.count;
     *ret_more = report.more;
-    return 0;
+    return rc;
 }

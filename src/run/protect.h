@@ -57,7 +57,9 @@ struct protect_found {
 
 /*
  * Walks it again after the run: protected names that are there and were not pinned, or that changed
- * since the scan. At most PROTECT_MAX_PINS of them; *ret_more says how many beyond.
+ * since the scan. At most PROTECT_MAX_PINS of them; *ret_more says how many beyond. -1 and *err if
+ * not all could be looked through (the guest may have seen to that); what was found is there all
+ * the same.
  */
 int protect_report(int dir, const char *name, const struct protect_want *want,
                    const struct protect_pins *pins, struct arena *arena,

@@ -40,6 +40,7 @@ struct state {
     int root;
     size_t entries;
     struct buf pending; /* a stack: each a path, and a struct place behind it */
+    bool failed;        /* somewhere, while the rest is still to be seen; the error is set */
     char path[PATH_MAX];
     size_t path_len; /* of the directory at hand; its names are put behind it */
 };
@@ -86,21 +87,51 @@ static bool pop(struct state *state, uint8_t *ret_at)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+static int open_beneath(const struct state *state, int flags)
+{
+    const char *path = state->path_len > 0 ? state->path : ".";
+
+    return fd_openat2(state->root, path, (unsigned int) flags | O_DIRECTORY, 0,
+                      RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+}
+
+static int cannot_look(const struct state *state, struct err *err)
+{
+    return err_sys(err, ERR_HOST, "cannot look for protected names in '%s/%.*s'", state->walk->name,
+                   (int) state->path_len, state->path);
+}
+
+/* A guest with our rights may have closed it, to hide what is in it. */
+static bool may_be_ours(const struct state *state)
+{
+    _cleanup_fd_ int fd = open_beneath(state, O_PATH);
+    struct stat st;
+
+    return fd < 0 || fstat(fd, &st) < 0 || st.st_uid == geteuid();
+}
+
 /*
  * What changed since its parent was read, or is not for us to read, is passed over: 0 and
  * *ret_fd -1.
  */
-static int open_directory(const struct state *state, int *ret_fd, struct err *err)
+static int open_directory(struct state *state, int *ret_fd, struct err *err)
 {
-    const char *path = state->path_len > 0 ? state->path : ".";
-    int fd = fd_openat2(state->root, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0,
-                        RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-    bool is_gone = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV;
+    int fd = open_beneath(state, O_RDONLY | O_NONBLOCK);
+    int number = fd < 0 ? errno : 0;
+    bool is_gone = number == ENOENT || number == ENOTDIR || number == ELOOP || number == EXDEV;
+    bool is_closed = number == EACCES || number == EPERM;
 
-    if (fd < 0 && !is_gone && errno != EACCES && errno != EPERM)
-        return err_sys(err, ERR_HOST, "cannot look for protected names in '%s/%s'",
-                       state->walk->name, state->path);
     *ret_fd = fd;
+    if (fd >= 0 || is_gone)
+        return 0;
+    if (is_closed && (!state->walk->must_see || !may_be_ours(state)))
+        return 0;
+    errno = number;
+    if (!is_closed)
+        return cannot_look(state, err);
+    if (!state->failed)
+        (void) cannot_look(state, err); /* told in the end: there is more to see */
+    state->failed = true;
     return 0;
 }
 
@@ -153,8 +184,10 @@ static int take_entry(struct state *state, int dir, uint8_t at, const struct ker
     bool is_of_interest = entry.at != PROTECTED_NOWHERE || entry.type == DT_SOCK;
     if (!enters && !is_of_interest)
         return 0;
-    if (add_name(state, dirent->name, err) < 0)
-        return -1;
+    if (add_name(state, dirent->name, err) < 0) {
+        state->failed = true;
+        return walk->must_see ? 0 : -1;
+    }
     if (is_of_interest && walk->visit(walk->data, &entry, err) < 0)
         return -1;
     return enters ? push(state, entry.at, err) : 0;
@@ -178,8 +211,7 @@ static int read_directory(struct state *state, uint8_t at, struct err *err)
                 return -1;
         }
     if (len < 0 && errno != ENOENT) /* ENOENT: removed meanwhile */
-        return err_sys(err, ERR_HOST, "cannot look for protected names in '%s/%.*s'",
-                       state->walk->name, (int) state->path_len, state->path);
+        return cannot_look(state, err);
     return 0;
 }
 
@@ -196,5 +228,5 @@ int protect_walk(int dir, uint8_t at, const struct protect_walk *walk, struct er
         rc = read_directory(&state, at, err);
     while (rc == 0 && pop(&state, &at));
     buf_release(&state.pending);
-    return rc;
+    return state.failed ? -1 : rc;
 }

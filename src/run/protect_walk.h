@@ -24,7 +24,9 @@ struct protect_entry {
 struct protect_walk {
     const char *name; /* of the tree, for messages */
     const char *const *unprotected;
-    bool whole; /* also what lies beneath a rule */
+    bool whole;    /* also what lies beneath a rule */
+    bool must_see; /* a directory of ours that cannot be read, or lies too deep, is an error, but
+                      one that waits until the rest has been seen */
     size_t max_entries;
     int (*visit)(void *data, const struct protect_entry *entry, struct err *err);
     void *data;

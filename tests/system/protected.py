@@ -335,6 +335,44 @@ def _():
     check_equal(seen, expected)
 
 
+HIDING = """
+import os
+open(".mcp.json", "w").close()
+os.mkdir("closed")
+open("closed/.envrc", "w").close()
+os.chmod("closed", 0o111)
+for _ in range(90):
+    os.mkdir("d" * 60)
+    os.chdir("d" * 60)
+"""
+
+
+def remove_deep(folder, name):
+    """What is deeper than a path can say; shutil.rmtree needs a path."""
+    here = os.open(".", os.O_RDONLY)
+    os.chdir(folder)
+    depth = 0
+    while os.path.isdir(name):
+        os.chdir(name)
+        depth += 1
+    for _ in range(depth):
+        os.chdir("..")
+        os.rmdir(name)
+    os.fchdir(here)
+    os.close(here)
+
+
+@test("a guest that hides names where nobody can look does not hide that, nor the others")
+def _():
+    ws = new_dir("ws")
+    done = python(HIDING, "--allow-dir", f"{ws}::/ws:rw", "--cwd", "/ws")
+    os.chmod(os.path.join(ws, "closed"), 0o755)
+    remove_deep(ws, "d" * 60)
+    check_equal((done["status"], done["exit_code"]), ("success", 0))
+    check_in(".mcp.json", [found["path"] for found in done["host_executed"]])
+    check_match("too deep|closed", done["host_executed_incomplete"])
+
+
 @test("a protected name that is a link is refused, and the error says what to do instead")
 def _():
     ws = new_dir("ws")

@@ -521,8 +521,28 @@ static void test_overlay(void)
        "what a guest does in a real overlay is what is found%s", err.message);
 }
 
-int main(void)
+/* For system/changes.py: --keep STATE RUN_ID UPPER LOWER. What it keeps began this moment. */
+static int keep_for_others(char **words)
 {
+    _cleanup_fd_ int upper = open(words[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_fd_ int lower = open(words[3], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct changes_source source = {upper, lower, words[3], "/ws"};
+    struct arena *arena = arena_new();
+    struct changes changes;
+    struct err err = {0};
+    int rc = changes_keep(words[0], words[1], &source, 1, clock_realtime_ns(), NULL, arena,
+                          &changes, &err);
+
+    if (rc < 0)
+        (void) fprintf(stderr, "%s\n", err.message); /* a stderr that is gone leaves nobody */
+    arena_free(arena);
+    return rc < 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 6 && strcmp(argv[1], "--keep") == 0)
+        return keep_for_others(argv + 2);
     (void) umask(022); /* cannot fail */
     test_plain();
     test_directories();

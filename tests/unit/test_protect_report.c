@@ -109,6 +109,28 @@ static void test_report_unheld(struct arena *arena)
     (void) close(scene.dir); /* only a path */
 }
 
+static void test_report_closed(struct arena *arena)
+{
+    struct scene scene;
+    struct err err;
+
+    start_scene(&scene, arena, false);
+    plant("hidden/.envrc");
+    plant(".mcp.json");
+    if (chmod("hidden", 0111) < 0)
+        die("chmod");
+    int rc = protect_report(scene.dir, root, &scene.want, &scene.pins, arena, &scene.found,
+                            &scene.count, &scene.more, &err);
+    if (geteuid() == 0)
+        ok(rc == 0 && scene.count == 2, "for root no directory is closed");
+    else
+        ok(rc == -1 && strstr(err.message, "hidden") != NULL && scene.count == 1,
+           "a directory that was closed is told, and the rest is reported");
+    if (chmod("hidden", 0755) < 0)
+        die("chmod");
+    (void) close(scene.dir); /* only a path */
+}
+
 static void test_report_bound(struct arena *arena)
 {
     struct scene scene;
@@ -133,6 +155,7 @@ int main(void)
 
     test_report(arena);
     test_report_unheld(arena);
+    test_report_closed(arena);
     test_report_bound(arena);
     rig_end(arena);
     return done();

@@ -3,9 +3,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -13,19 +15,6 @@
 #include "plan/environment.h"
 #include "run/backend.h"
 #include "run/own.h"
-
-static int check(struct job *job, struct err *err)
-{
-    job->native.plan = (struct plan_native){
-        .program = job->request->program,
-        .source = job->request->source,
-        .source_name = job->request->source_name,
-        .network = job->request->network,
-        .proc = job->request->proc,
-        .tty = job->request->tty,
-    };
-    return request_native_env(job->request, job->arena, &job->native.env, &job->native.n_env, err);
-}
 
 /* ---- what the plan needs --------------------------------------------------------------------- */
 
@@ -75,6 +64,22 @@ static unsigned int cgroups_left_out(const struct job *job)
 #endif
 }
 
+static int make_cgroup(struct job *job, struct err *err)
+{
+    if (cgroup_make(&job->native.cgroup, job->result->run_id, &job->request->limits,
+                    cgroups_left_out(job), err) < 0)
+        return err_step(err, "limits");
+    return 0;
+}
+
+/* True where v2 is all there is: a hint that says what to try first, no more. */
+static bool is_unified(void)
+{
+    struct statfs fs;
+
+    return statfs("/sys/fs/cgroup", &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
 /* On v1 the cell moves itself, which is quick; moving another makes the kernel wait for all CPUs. */
 static int enter_cgroup(struct job *job, struct err *err)
 {
@@ -82,10 +87,10 @@ static int enter_cgroup(struct job *job, struct err *err)
     int entries[CGROUP_SLOTS];
     size_t n = 0;
 
-    if (cgroup_make(cgroup, job->result->run_id, &job->request->limits, cgroups_left_out(job),
-                    err) < 0)
-        return err_step(err, "limits");
-    if (cgroup->kind == CGROUP_V2 && cgroup_enter(cgroup, job->child.pid, err) < 0)
+    if (cgroup->kind == CGROUP_NONE && make_cgroup(job, err) < 0)
+        return -1;
+    if (cgroup->kind == CGROUP_V2 && !job->child.is_in_cgroup &&
+        cgroup_enter(cgroup, job->child.pid, err) < 0)
         return err_step(err, "limits");
     for (size_t i = 0; i < CGROUP_SLOTS; i++)
         if (cgroup->entries[i] >= 0)
@@ -120,6 +125,22 @@ static int find_pins(struct job *job, struct err *err)
             return err_step(err, "root");
     }
     return 0;
+}
+
+static int check(struct job *job, struct err *err)
+{
+    job->native.plan = (struct plan_native){
+        .program = job->request->program,
+        .source = job->request->source,
+        .source_name = job->request->source_name,
+        .network = job->request->network,
+        .proc = job->request->proc,
+        .tty = job->request->tty,
+    };
+    if (request_native_env(job->request, job->arena, &job->native.env, &job->native.n_env, err) < 0)
+        return -1;
+    /* on v2 the cell is born in its cgroup, so that one comes first; else there is time later */
+    return is_unified() ? make_cgroup(job, err) : 0;
 }
 
 /* On the landlock rung there is no HOME and no /tmp of its own: a directory it may write to is both. */

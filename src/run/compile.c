@@ -121,6 +121,7 @@ static int start_compiler(const struct request *request, const struct places *pl
         .isolation = request->isolation,
         .identity = identity->identity,
         .host_uid = identity->host_uid,
+        .cgroup = -1,
     };
     return child_start(&program, ret_child, err);
 }

@@ -85,7 +85,7 @@ struct result {
     struct result_appeared *appeared; /* protected names that the guest made; in the arena */
     size_t n_appeared, more_appeared;
     const char *appeared_error; /* why not all of them could be found; NULL: all were */
-    bool has_module; /* the fields of `module` hold */
+    bool has_module;            /* the fields of `module` hold */
     struct digest module_sha256;
     bool module_cached;
     uint64_t compile_ns;

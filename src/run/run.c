@@ -98,6 +98,7 @@ int job_start_cell(struct job *job, struct err *err)
         .isolation = job->request->isolation,
         .identity = job->grants.identity,
         .host_uid = job->grants.host_uid,
+        .cgroup = job->native.cgroup.kind == CGROUP_V2 ? job->native.cgroup.folders[0] : -1,
     };
 #ifdef WASP_TEST_HOOKS
     if (job->places->test_cell != NULL)

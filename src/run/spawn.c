@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -147,8 +148,32 @@ static int namespace_flags(const struct child_program *program)
  * As vfork does it: the child borrows our memory until its exec, so no page table is copied, and we
  * do not go on before. The other namespaces it makes itself, while we do go on.
  */
+/*
+ * Born in its cgroup (v2): to move there later would make the kernel wait for all CPUs. There is no
+ * clone3 of the C library, and without its help no borrowing of memory: this one copies our pages'
+ * tables, which are few.
+ */
+static bool is_born_in_cgroup(struct birth *birth, struct child *child)
+{
+    struct clone_args args = {
+        .flags = CLONE_VFORK | CLONE_PIDFD | CLONE_INTO_CGROUP |
+                 (uint64_t) namespace_flags(birth->program),
+        .pidfd = (uint64_t) (uintptr_t) &child->pidfd,
+        .exit_signal = SIGCHLD,
+        .cgroup = (uint64_t) birth->program->cgroup,
+    };
+    pid_t pid = (pid_t) syscall(SYS_clone3, &args, sizeof(args));
+    if (pid == 0)
+        become_cell(birth);
+    child->pid = pid > 0 ? pid : 0;
+    child->is_in_cgroup = pid > 0;
+    return pid > 0;
+}
+
 static int clone_child(struct birth *birth, struct child *child, struct err *err)
 {
+    if (birth->program->cgroup >= 0 && is_born_in_cgroup(birth, child))
+        return 0; /* where that is not to be had, it is born beside it and moved later */
     _Alignas(16) char stack[CHILD_STACK_BYTES];
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD | namespace_flags(birth->program);
     child->pid = clone(become_cell, stack + sizeof(stack), flags, birth, &child->pidfd);

@@ -16,6 +16,7 @@ struct child {
     pid_t pid; /* 0: none, or reaped */
     int pidfd;
     int tell; /* our end, see plan/tell.h */
+    bool is_in_cgroup;
 };
 
 #define CHILD_NONE                        \
@@ -30,6 +31,7 @@ struct child_program {
     enum isolation isolation;
     enum identity identity;
     uint32_t host_uid; /* IDENTITY_RANGE: what CELL_UID is on the host */
+    int cgroup;        /* v2: the folder it is to be born in; -1: none */
     uint32_t without;  /* test build: bits of enum tell_wall that are left out; else 0 */
 };
 

@@ -149,6 +149,10 @@ def main():
         with tempfile.TemporaryDirectory() as home:  # gc is for that one's folders, not for ours
             values = lines("env", "-i", f"HOME={home}", wasp, verb, "--json")
         ok(len(values) == 1 and not problems(schemas[verb], values[0]), f"'{verb} --json' prints what {verb}.json says")
+    with tempfile.TemporaryDirectory() as home:
+        values = lines("env", "-i", f"HOME={home}", wasp, "changes", "list")
+    ok(len(values) == 1 and not problems(schemas["changes"], values[0]),
+       "'changes list' prints what changes.json says")
     asked = schemas["request"]["$defs"]["limits"]["properties"].keys()
     ok(plan[0]["limits"].keys() | {"processes"} == asked, "request.json knows every limit")
     help_text = subprocess.run([wasp, "help", "run"], stdout=subprocess.PIPE, check=False).stdout.decode()

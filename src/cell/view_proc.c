@@ -77,24 +77,27 @@ int view_take_proc(struct view *view, struct err *err)
     return view_allow(cell, view->proc, RIGHT_READ, "/proc", err);
 }
 
-/* Sources are ours: a clone of the /dev/null that was checked, an empty directory of the root. */
-static int mask(const struct view *view, const struct mask *what, struct err *err)
-{
-    if (faccessat(view->proc, what->name, F_OK, 0) < 0 && errno == ENOENT)
-        return 0;
-    _cleanup_fd_ int cover =
-        what->is_dir ? mount_clone(view->empty, "") : mount_clone(view->root, "dev/null");
-    if (cover < 0 || mount_attach(cover, view->proc, what->name) < 0)
-        return err_sys(err, ERR_WALL, "cannot mask /proc/%s", what->name);
-    return 0;
-}
-
+/*
+ * Sources are ours: a clone of the /dev/null that was checked, an empty directory of the root. What
+ * is not there on this kernel leaves its cover to the next one.
+ */
 int view_mask_proc(struct view *view, struct err *err)
 {
+    int covers[2] = {-1, -1}; /* of a file, of a directory */
+
     if (view->proc < 0)
         return 0;
-    for (size_t i = 0; i < ARRAY_SIZE(masks); i++)
-        if (mask(view, &masks[i], err) < 0)
-            return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
+        int *cover = &covers[masks[i].is_dir];
+        if (*cover < 0)
+            *cover = masks[i].is_dir ? mount_clone(view->empty, "")
+                                     : mount_clone(view->root, "dev/null");
+        if (*cover < 0)
+            return err_sys(err, ERR_WALL, "cannot make a mask for /proc");
+        if (mount_attach(*cover, view->proc, masks[i].name) == 0)
+            *cover = -1; /* it stays open until the program starts: one call less now */
+        else if (errno != ENOENT)
+            return err_sys(err, ERR_WALL, "cannot mask /proc/%s", masks[i].name);
+    }
     return 0;
 }

@@ -11,7 +11,7 @@ const char *change_rule(const char *host, const struct change *change,
     uint8_t at = protected_walk(protected_root(host, unprotected), change->path, unprotected);
     bool in_place = change->kind == CHANGE_CHANGED && change->type == change->host.type;
 
-    if (in_place && change->type != CHANGE_SYMLINK)
+    if (in_place && change->type == CHANGE_DIRECTORY)
         return protected_at_rule(at);
     /* What is in a directory is judged by itself, whether it comes or goes. */
     bool is_directory = change->type == CHANGE_DIRECTORY &&

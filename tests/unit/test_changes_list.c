@@ -78,7 +78,7 @@ static void write_in(struct ground *ground, unsigned number, const char *file, c
 static void test_list(void)
 {
     _cleanup_(ground_release) struct ground ground;
-    struct changes_list list;
+    struct changes_list list = {0};
     struct changes changes;
     enum changes_state was;
     struct err err = {0};
@@ -87,8 +87,9 @@ static void test_list(void)
         return;
     ok(is_left(&ground, "012"), "they are listed, the oldest first");
     write_in(&ground, 1, "record.json", "{}");
-    ok(changes_list(ground.state, ground.arena, &list, &err) == 0 && list.n_sets == 2 &&
-           list.n_problems == 1 && strcmp(list.problems[0].run_id, run_id(1)) == 0,
+    int rc = changes_list(ground.state, ground.arena, &list, &err);
+    ok(rc == 0 && list.n_sets == 2 && list.n_problems == 1 &&
+           strcmp(list.problems[0].run_id, run_id(1)) == 0,
        "a damaged one is a problem, and not in the way of the others: %s",
        list.n_problems ? list.problems[0].error : "");
     ok(changes_load(ground.state, run_id(1), ground.arena, &changes, &err) < 0 &&

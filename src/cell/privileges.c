@@ -48,8 +48,8 @@ static int leave_session_keyring(struct err *err)
  * no_new_privs alone keeps the sets empty.
  *
  * A wasm cell leaves the bounding set as it is: it only says what an exec may gain, no_new_privs
- * says that it gains nothing, and the filter says that there is no exec. Emptying it takes forty-one
- * calls, a thirtieth of a run.
+ * says that it gains nothing, and the filter says that there is no exec. Emptying it takes
+ * forty-one calls, a thirtieth of a run.
  */
 int cell_drop_privileges(struct cell *cell, struct err *err)
 {

@@ -58,7 +58,7 @@ int view_take_proc(struct view *view, struct err *err)
         _cleanup_fd_ int host = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (host >= 0 && forbid_nesting(host, cell, err) < 0 && err->errnum != EROFS)
             return -1;
-        return 0; /* where an outer container closed its sysctls, `enforced` lacks it; seccomp stays */
+        return 0; /* an outer container closed its sysctls: `enforced` lacks it, seccomp stays */
     }
     if (view_make_dir(view, EMPTY, err) < 0)
         return -1;

@@ -6,8 +6,8 @@
 #include "store/changes.h"
 
 /*
- * Shows in short what a run changed, names escaped, and asks whether to apply it. True if the answer
- * is yes, written out on the terminal that this process belongs to. Anything else, no terminal, or
+ * Shows in short what a run changed, names escaped, and asks whether to apply it. True if the
+ * answer is yes, on the terminal that this process belongs to. Anything else, no terminal, or
  * SIGINT, SIGTERM or SIGHUP, which the caller has blocked and which stay pending: false.
  */
 bool changes_ask(const struct changes *changes);

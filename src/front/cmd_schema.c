@@ -55,8 +55,7 @@ const struct verb verb_schema = {
         "Prints a JSON Schema (2020-12), or without a name those there are: 'result' is what a "
         "run answers, 'request' a run as a manifest, 'plan' what --dry-run shows, 'events' a "
         "line of --events, 'answer' what a verb answers that runs no guest, 'samples' what "
-        "'sample list' prints, 'runtimes' what 'runtime list' prints, 'doctor', 'gc' and 'version' what "
-        "those "
-        "verbs print with --json.",
+        "'sample list' prints, 'runtimes' what 'runtime list' prints, 'changes' what is kept of an "
+        "overlay, 'doctor', 'gc' and 'version' what those verbs print with --json.",
     .main = schema,
 };

@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-/* A diff is for reading: more than this nobody reads in an envelope, 'wasp changes diff' has all. */
+/* More than this nobody reads in an envelope; 'wasp changes diff' has all of it. */
 #define DIFF_MAX_BYTES ((size_t) 1 << 20)
 
 void changes_report_init(struct changes_report *report)

@@ -12,8 +12,8 @@
 #include "report/verdict.h"
 
 /*
- * Names of walls in `enforced`: each is there if all of its bits are. Landlock's carries its version
- * and is written by hand.
+ * Names of walls in `enforced`: each is there if all of its bits are. Landlock's carries its
+ * version and is written by hand.
  */
 static const struct wall_name {
     uint32_t walls;

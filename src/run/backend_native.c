@@ -80,7 +80,9 @@ static bool is_unified(void)
     return statfs("/sys/fs/cgroup", &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/* On v1 the cell moves itself, which is quick; moving another makes the kernel wait for all CPUs. */
+/*
+ * On v1 the cell moves itself, which is quick; moving another makes the kernel wait for all CPUs.
+ */
 static int enter_cgroup(struct job *job, struct err *err)
 {
     struct cgroup *cgroup = &job->native.cgroup;
@@ -143,7 +145,9 @@ static int check(struct job *job, struct err *err)
     return is_unified() ? make_cgroup(job, err) : 0;
 }
 
-/* On the landlock rung there is no HOME and no /tmp of its own: a directory it may write to is both. */
+/*
+ * On the landlock rung there is no HOME and no /tmp of its own: a directory it may write to is both.
+ */
 static const char *scratch_of(const struct job *job)
 {
     for (size_t i = 0; i < job->request->n_dirs; i++)

@@ -1,6 +1,6 @@
 /*
- * changes_act: the acts of apply, one entry at a time. Each can be cut off at any point, and be done
- * again. For store/changes_*.c alone.
+ * changes_act: the acts of apply, one entry at a time. Each can be cut off at any point, and be
+ * done again. For store/changes_*.c alone.
  */
 #pragma once
 

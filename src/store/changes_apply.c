@@ -1,6 +1,6 @@
 /*
- * Apply: judge all, then act in passes over all entries. Nothing that the host had is touched before
- * every new byte is on its disk; a pass that is cut off is done again by the next apply.
+ * Apply: judge all, then act in passes over all entries. Nothing that the host had is touched
+ * before every new byte is on its disk; a pass that is cut off is done again by the next apply.
  */
 #include <stdlib.h>
 #include <string.h>

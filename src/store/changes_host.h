@@ -32,8 +32,8 @@ void changes_place_release(struct changes_place *place);
  */
 int changes_look(int parent, const char *name, struct change_host *ret_host);
 /*
- * The same thing, and as far as its times and size tell, nobody touched it in between. Strictly: nor
- * a name of it. Without, it may have lost other names: that is what removing them does.
+ * The same thing, and as far as its times and size tell, nobody touched it in between. Strictly:
+ * nor a name of it. Without, it may have lost other names: that is what removing them does.
  */
 bool changes_is_same(const struct change_host *a, const struct change_host *b, bool strictly);
 /* Opens a regular file for reading: never waits, never follows. Or -1 and errno. */

@@ -30,8 +30,8 @@ struct changes_judge {
     struct changes_hosts *hosts;
     const char *const *unprotected;
     /*
-     * Of an apply that was interrupted: by number, what was judged before it began. That stands, and
-     * some of it may be on the host, half done. NULL: this is the first.
+     * Of an apply that was interrupted: by number, what was judged before it began. That stands,
+     * and some of it may be on the host, half done. NULL: this is the first.
      */
     const uint8_t *before;
     struct changes_above coming;  /* the last directory that is not on the host yet, but will be */

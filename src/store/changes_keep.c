@@ -106,7 +106,7 @@ static int write_line(struct keeping *keeping, const struct change *change, stru
     return keeping->lines.len < LINES_BYTES ? 0 : flush_lines(keeping, err);
 }
 
-/* Names that share a file count and are kept each for itself; so do holes, but they take no room. */
+/* Names that share a file are kept each for itself, and count. So do holes, which take no room. */
 static int count_bytes(struct keeping *keeping, const struct change *change, struct err *err)
 {
     struct changes *changes = keeping->changes;
@@ -177,10 +177,8 @@ static int take_entry(struct change *change, int content, void *data, struct err
 static int write_record(struct keeping *keeping, struct err *err)
 {
     _cleanup_(buf_release) struct buf text = BUF_INIT(CHANGES_RECORD_MAX);
-    struct changes_set set = {.dir = keeping->dir};
     struct json_writer json;
 
-    memcpy(set.run_id, keeping->changes->run_id, sizeof(set.run_id));
     json_writer_init_buf(&json, &text);
     json_open_object(&json);
     changes_write(&json, keeping->changes);
@@ -188,7 +186,11 @@ static int write_record(struct keeping *keeping, struct err *err)
     if (json_finish(&json) < 0)
         return err_set(err, ERR_TOO_LARGE, "the record is larger than %d bytes",
                        CHANGES_RECORD_MAX);
-    return changes_set_write(&set, CHANGES_RECORD_FILE, text.data, text.len, err);
+    _cleanup_fd_ int fd =
+        openat(keeping->dir, CHANGES_RECORD_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || fd_write_all(fd, text.data, text.len) < 0)
+        return fail(keeping, err);
+    return 0;
 }
 
 static int finish(struct keeping *keeping, struct err *err)

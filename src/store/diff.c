@@ -58,7 +58,7 @@ static int compare_lines(const void *left, const void *right)
 static int number_lines(struct diff_side *a, struct diff_side *b)
 {
     size_t count = a->count + b->count;
-    _cleanup_free_ struct diff_line **all = calloc(count + 1, sizeof(*all));
+    _cleanup_free_ struct diff_line **all = calloc(count + 1, sizeof(struct diff_line *));
 
     if (!all)
         return -1;
@@ -97,7 +97,7 @@ static bool is_equal(const struct box *box, bool backward, int32_t x, int32_t y)
     return a->id == b->id;
 }
 
-/* One step further on the diagonal k, then as far as lines are equal. -1: it leads out of the box. */
+/* One step further on the diagonal k, then as far as lines are equal. -1: out of the box. */
 static int32_t advance(const struct box *box, const int32_t *reach, bool backward, int32_t d,
                        int32_t k, int64_t *budget)
 {

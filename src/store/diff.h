@@ -23,8 +23,8 @@ struct diff_side {
 };
 
 /*
- * Splits both texts and marks what is deleted from one and added in the other; what is not marked is
- * the same on both sides, in its order. *budget is how many steps may be taken, and goes down;
+ * Splits both texts and marks what is deleted from one and added in the other; what is not marked
+ * is the same on both sides, in its order. *budget is how many steps may be taken, and goes down;
  * where it ends, more is marked than needs be, and *ret_coarse is set. 0, or -1 and errno: EFBIG if
  * a text is too large, ENOMEM. diff_release in both cases.
  */

@@ -1,4 +1,7 @@
-"""The groups of tests/bench/run that are about native programs. bubblewrap is the yardstick."""
+"""The groups of tests/bench/run that are about native programs. bubblewrap is the yardstick.
+
+Each takes the module that runs it, for its words, and the place.
+"""
 
 import os
 import pathlib
@@ -18,72 +21,69 @@ BWRAP_VIEW = (
 ).split()
 
 
-def groups(bench):
-    """{name: function}; `bench` is the module that runs them."""
+def measure_exec(bench, place):
+    """A whole run of the command with all walls, around a program that does nothing."""
+    wasp, bwrap = [place.wasp, "exec"], shutil.which("bwrap")
+    true, full, rung, *rivals = place.race(
+        place.rounds(1000, 150), ["/bin/true"], [*wasp, "--", "/bin/true"],
+        [*wasp, "--isolation", "landlock", "--", "/bin/true"],
+        [bwrap, *BWRAP_VIEW, "/bin/true"] if bwrap else [])
+    yield bench.ratio("exec of true, all walls / fork+exec of true", full, true, 3.8)
+    for rival in rivals:
+        yield bench.ratio("exec of true, all walls / bwrap --unshare-all", full, rival, 0.65)
+    yield bench.ratio("  with --isolation landlock / fork+exec of true", rung, true)
+    yield bench.Figure("exec of true, parent's peak memory", full.rss_kib, "KiB", 4096)
 
-    def bwrap():
-        found = shutil.which("bwrap")
-        return [found, *BWRAP_VIEW] if found else None
 
-    def measure_exec(place):
-        """A whole run of the command with all walls, around a program that does nothing."""
-        wasp = [place.wasp, "exec"]
-        rival = [*bwrap(), "/bin/true"] if bwrap() else []
-        true, full, rung, *rivals = place.race(
-            place.rounds(1000, 150), ["/bin/true"], [*wasp, "--", "/bin/true"],
-            [*wasp, "--isolation", "landlock", "--", "/bin/true"], rival)
-        yield bench.ratio("exec of true, all walls / fork+exec of true", full, true, 3.8)
-        for other in rivals:
-            yield bench.ratio("exec of true, all walls / bwrap --unshare-all", full, other, 0.65)
-        yield bench.ratio("  with --isolation landlock / fork+exec of true", rung, true)
-        yield bench.Figure("exec of true, parent's peak memory", full.rss_kib, "KiB", 4096)
+def measure_exec_as_user(bench, place):
+    """As above, started by an ordinary user."""
+    if os.getuid() != 0:
+        raise bench.Skipped("started by an ordinary user: exec is this already")
+    wrapper = ["setpriv", "--reuid", bench.ORDINARY_UID, "--regid", bench.ORDINARY_UID, "--clear-groups"]
+    home = place.make("native-user")
+    os.chown(home, int(bench.ORDINARY_UID), int(bench.ORDINARY_UID))
+    true, full = place.race(place.rounds(1000, 150), ["/bin/true"], [place.wasp, "exec", "--", "/bin/true"],
+                            wrapper=wrapper, env={"HOME": home})
+    yield bench.ratio("exec of true by an ordinary user / fork+exec of true", full, true, 3.8)
 
-    def measure_exec_as_user(place):
-        if os.getuid() != 0:
-            raise bench.Skipped("started by an ordinary user: exec is this already")
-        wrapper = ["setpriv", "--reuid", bench.ORDINARY_UID, "--regid", bench.ORDINARY_UID, "--clear-groups"]
-        home = place.make("native-user")
-        os.chown(home, int(bench.ORDINARY_UID), int(bench.ORDINARY_UID))
-        true, full = place.race(place.rounds(1000, 150), ["/bin/true"], [place.wasp, "exec", "--", "/bin/true"],
-                                wrapper=wrapper, env={"HOME": home})
-        yield bench.ratio("exec of true by an ordinary user / fork+exec of true", full, true, 3.8)
 
-    def measure_tree(place):
-        """Jobs that do little else than system calls on files, in a directory granted read-only."""
-        with bench.data_folder(1 << 30) as folder:
-            tree, repository = os.path.join(folder, "tree"), os.path.join(folder, "repository")
-            grow(tree, TREE_FOLDERS, TREE_FILES)
-            grow(repository, 100, 100)
-            git = ["git", "-c", "safe.directory=*", "-C", repository]
-            for words in (["init", "-q"], ["add", "."],
-                          ["-c", "user.name=b", "-c", "user.email=b@example.org", "commit", "-qm", "b"]):
-                bench.call(*git, *words)
-            os.chmod(folder, 0o755)
-            for what, target, argv in (
-                ("find over 100,000 files", 1.1, ["find", tree, "-newer", "/usr/bin/find"]),
-                ("git status of 10,000 files", 1.1, [*git, "--no-optional-locks", "status", "--short"]),
-            ):
-                wasp = [place.wasp, "exec", "--allow-dir", f"{folder}::{folder}:ro", "--", *argv]
-                ours, theirs = place.race(place.rounds(15, 5), wasp, argv)
-                yield bench.ratio(f"{what} / bare", ours, theirs, target)
+def measure_tree(bench, place):
+    """Jobs that do little else than system calls on files, in a directory granted read-only."""
+    with bench.data_folder(1 << 30) as folder:
+        grow(os.path.join(folder, "tree"), TREE_FOLDERS, TREE_FILES)
+        grow(os.path.join(folder, "repository"), 100, 100)
+        for words in (["init", "-q"], ["add", "."],
+                      ["-c", "user.name=b", "-c", "user.email=b@example.org", "commit", "-qm", "b"]):
+            bench.call(*git(folder), *words)
+        os.chmod(folder, 0o755)
+        wasp = [place.wasp, "exec", "--allow-dir", f"{folder}::/data:ro", "--"]
+        for what, argv in (
+            ("find over 100,000 files", lambda at: ["find", f"{at}/tree", "-newer", "/usr/bin/find"]),
+            ("git status of 10,000 files", lambda at: [*git(at), "--no-optional-locks", "status", "--short"]),
+        ):
+            ours, theirs = place.race(place.rounds(15, 5), [*wasp, *argv("/data")], argv(folder))
+            yield bench.ratio(f"{what} / bare", ours, theirs, 1.1)
 
-    def measure_parallel(place):
-        """Four loops at once: what comes out an hour, bare against walled."""
-        rounds = place.rounds(200, 50)
-        bare = loops(place, rounds, ["/bin/true"])
-        walled = loops(place, rounds, [place.wasp, "exec", "--", "/bin/true"])
-        yield bench.Figure(f"{LOOPS} loops of exec of true, time / bare", walled / bare, target=2.5)
 
-    def loops(place, rounds, argv):
-        start = time.monotonic()
-        racers = [subprocess.Popen([place.race_program, str(rounds), *argv], env=place.env,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(LOOPS)]
-        if any(racer.wait() for racer in racers):
-            raise SystemExit("bench: a loop failed")
-        return time.monotonic() - start
+def git(folder):
+    return ["git", "-c", "safe.directory=*", "-C", f"{folder}/repository"]
 
-    return {"exec": measure_exec, "exec-as-user": measure_exec_as_user, "tree": measure_tree,
-            "parallel": measure_parallel}
+
+def measure_parallel(bench, place):
+    """Four loops at once: what comes out an hour, bare against walled."""
+    rounds = place.rounds(200, 50)
+    bare = loops(place, rounds, ["/bin/true"])
+    walled = loops(place, rounds, [place.wasp, "exec", "--", "/bin/true"])
+    yield bench.Figure(f"{LOOPS} loops of exec of true, time / bare", walled / bare, target=2.5)
+
+
+def loops(place, rounds, argv):
+    start = time.monotonic()
+    racers = [subprocess.Popen([place.race_program, str(rounds), *argv], env=place.env,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(LOOPS)]
+    if any(racer.wait() for racer in racers):
+        raise SystemExit("bench: a loop failed")
+    return time.monotonic() - start
 
 
 def grow(folder, folders, files):
@@ -92,3 +92,7 @@ def grow(folder, folders, files):
         where.mkdir(parents=True)
         for name in range(files):
             (where / f"f{name}").write_text(f"{number} {name}\n")
+
+
+GROUPS = {"exec": measure_exec, "exec-as-user": measure_exec_as_user, "tree": measure_tree,
+          "parallel": measure_parallel}

@@ -172,6 +172,7 @@ def _():
         else:
             process.communicate()
         wait_until(lambda: not any(map(is_alive, below)), f"processes {below} to end", 10)
+        wasp("gc", contract=False)
         check_nothing_left()
 
 

@@ -207,7 +207,7 @@ def _():
     done, events = observed("bash", "-c", "echo out; sleep 0.1; echo err >&2; exit 4")
     check_equal([event["event"] for event in events], ["start", "stdout", "stderr", "exit"])
     check_equal([event.get("data") for event in events[1:3]], ["out\n", "err\n"])
-    check_equal(done["exit_code"], 4)
+    check_equal((events[0]["program"], done["exit_code"]), ("bash", 4))
 
 
 @test("a run that is refused, or has no program, tells start or not, and exactly one exit")

@@ -202,8 +202,8 @@ MAYBE_UNUSED static bool same_tree(const char *folder, const struct buf *expecte
 /* ---- the ground ------------------------------------------------------------------------------ */
 
 /*
- * The run begins: files that were made are older than it. Times on the disk are up to a tick behind,
- * so it is waited until those that are made from here on are younger.
+ * The run begins: files that were made are older than it. Times on the disk are up to a tick
+ * behind, so it is waited until those that are made from here on are younger.
  */
 MAYBE_UNUSED static void ground_start(struct ground *ground)
 {

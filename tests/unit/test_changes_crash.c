@@ -1,7 +1,7 @@
 /*
- * Applying changes, killed at each system call in turn: whatever the moment, no file is torn, nothing
- * says that it is done, and the next apply finishes it. And guests that act at random in a real
- * overlay: what they saw is what the host has when their changes are applied.
+ * Applying changes, killed at each system call in turn: whatever the moment, no file is torn,
+ * nothing says that it is done, and the next apply finishes it. And guests that act at random in a
+ * real overlay: what they saw is what the host has when their changes are applied.
  */
 #include <sys/ptrace.h>
 

@@ -141,7 +141,7 @@ static void test_ids(void)
 {
     static const char *const bad[] = {"",
                                       "x",
-                                      ID "0",
+                                      "01890a5d-ac96-774b-bcce-b302099a80570",
                                       "01890a5d-ac96-774b-bcce-b302099a805",
                                       "01890A5D-ac96-774b-bcce-b302099a8057",
                                       "01890a5d/ac96-774b-bcce-b302099a8057",

@@ -397,7 +397,8 @@ static void test_without_request(void)
     fill_usage(&result);
     ok(envelope_error(&result, NULL, &line) && strstr(line.data, "--memroy"),
        "what never became a request still has its line");
-    ok(envelope_write(-1, &result, NULL, NULL, false) < 0, "a descriptor that takes nothing is told");
+    ok(envelope_write(-1, &result, NULL, NULL, false) < 0,
+       "a descriptor that takes nothing is told");
     fill_success(&result);
     result.err = (struct err){0};
     ok(envelope_error(&result, NULL, &line) == NULL && line.len == 0, "success has no line");

@@ -13,17 +13,12 @@
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Two users: the guest, and everybody whom its user namespace does not know. */
 static const struct text {
     const char *path, *text;
 } texts[] = {
-    {"etc/passwd", "wasp:x:1000:1000:wasp:" CELL_HOME ":/bin/sh\n"
-                   "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
-    {"etc/group", "wasp:x:1000:\nnogroup:x:65534:\n"},
     {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\n"},
     {"etc/hosts", "127.0.0.1 localhost wasp\n::1 localhost\n"},
 };
-_Static_assert(CELL_UID == 1000, "/etc/passwd says so");
 
 static int write_text(const struct view *view, const char *path, const char *text, size_t len,
                       struct err *err)
@@ -33,6 +28,23 @@ static int write_text(const struct view *view, const char *path, const char *tex
     if (fd < 0 || fd_write_all(fd, text, len) < 0)
         return err_sys(err, ERR_WALL, "cannot write '/%s' of the cell's root", path);
     return 0;
+}
+
+/* Two users: the guest, and everybody whom its user namespace does not know. */
+static int write_users(const struct view *view, struct err *err)
+{
+    const struct plan *plan = &view->cell->plan;
+    char passwd[256], group[128];
+    int passwd_len = snprintf(passwd, sizeof(passwd),
+                              "wasp:x:%u:%u:wasp:" CELL_HOME ":/bin/sh\n"
+                              "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+                              plan->uid, plan->gid);
+    int group_len =
+        snprintf(group, sizeof(group), "wasp:x:%u:\nnogroup:x:65534:\n", plan->gid); /* both fit */
+
+    if (write_text(view, "etc/passwd", passwd, (size_t) passwd_len, err) < 0)
+        return -1;
+    return write_text(view, "etc/group", group, (size_t) group_len, err);
 }
 
 static int allow_dir(const struct view *view, const char *path, enum cell_right right,
@@ -60,6 +72,8 @@ int view_write_files(struct view *view, struct err *err)
 {
     if (view->cell->plan.native.rootfs[0] == '\0') {
         if (view_make_dir(view, "etc", err) < 0 || allow_dir(view, "etc", RIGHT_SYSTEM, err) < 0)
+            return -1;
+        if (write_users(view, err) < 0)
             return -1;
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
             if (write_text(view, texts[i].path, texts[i].text, strlen(texts[i].text), err) < 0)

@@ -56,7 +56,10 @@ static inline int cell_first_grant(enum plan_job job)
  */
 enum cell_arg { CELL_ARG_PROGRAM, CELL_ARG_ISOLATION, CELL_ARG_WITHOUT, CELL_ARGS };
 
-/* The uid and gid of every cell as seen from inside. */
+/*
+ * The uid and gid of a cell as seen from inside, unless a native guest has better ones: those its
+ * files have on the host, so that tools which compare owners (git's index) see what they saw.
+ */
 #define CELL_UID 1000
 
 /* What a native guest finds in its environment, and its own writable places. */

@@ -121,6 +121,8 @@ static int start_compiler(const struct request *request, const struct places *pl
         .isolation = request->isolation,
         .identity = identity->identity,
         .host_uid = identity->host_uid,
+        .uid = CELL_UID,
+        .gid = CELL_UID,
         .cgroup = -1,
     };
     return child_start(&program, ret_child, err);

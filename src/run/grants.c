@@ -129,6 +129,29 @@ static int open_grants(const struct request *request, const struct own *own,
     return 0;
 }
 
+/* Never 0, which programs take for root, nor what the kernel shows for owners that it does not map. */
+static uint32_t usable_id(uint32_t id)
+{
+    return id == 0 || id == 65534 || id == UINT32_MAX ? CELL_UID : id;
+}
+
+/*
+ * A native guest has the ids that its files have on the host. It is looks alone: which owner's
+ * files are its own is decided when the directories are opened.
+ */
+static void choose_inside(const struct request *request, struct grants *grants)
+{
+    struct stat st = {.st_uid = CELL_UID, .st_gid = CELL_UID};
+    if (request->backend == BACKEND_NATIVE && grants->identity == IDENTITY_USER) {
+        st.st_uid = geteuid();
+        st.st_gid = getegid();
+    } else if (request->backend == BACKEND_NATIVE && request->n_dirs > 0) {
+        (void) stat(request->dirs[0].host, &st); /* opening it says what is wrong */
+    }
+    grants->uid = usable_id(st.st_uid);
+    grants->gid = usable_id(st.st_gid);
+}
+
 int grants_choose(const struct request *request, const struct places *places,
                   struct grants *ret_grants, struct err *err)
 {
@@ -136,6 +159,7 @@ int grants_choose(const struct request *request, const struct places *places,
     if (identity_choose(request->isolation, places, &ret_grants->identity, &ret_grants->host_uid,
                         &ret_grants->uid_lock, err) < 0)
         return err_step(err, "identity");
+    choose_inside(request, ret_grants);
     return 0;
 }
 

@@ -18,6 +18,7 @@ struct grants {
     size_t n_hosts;
     enum identity identity;
     uint32_t host_uid; /* IDENTITY_RANGE */
+    uint32_t uid, gid; /* inside the cell */
     int uid_lock;      /* holds the uid for this run; -1 otherwise */
 };
 

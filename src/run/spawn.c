@@ -199,8 +199,8 @@ static int map_ids(const struct child_program *program, pid_t pid, struct err *e
     uint32_t gid = range ? program->host_uid : getegid();
     /* an ordinary user may map a gid only where setgroups is off for good */
     if ((!range && identity_write_proc(pid, "setgroups", "deny") < 0) ||
-        identity_write_map(pid, "uid_map", CELL_UID, uid) < 0 ||
-        identity_write_map(pid, "gid_map", CELL_UID, gid) < 0) {
+        identity_write_map(pid, "uid_map", program->uid, uid) < 0 ||
+        identity_write_map(pid, "gid_map", program->gid, gid) < 0) {
         (void) err_sys(err, ERR_WALL, "cannot map the ids of the cell's user namespace");
         return err_step(err, "identity");
     }

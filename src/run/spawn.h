@@ -30,7 +30,8 @@ struct child_program {
     bool is_native;
     enum isolation isolation;
     enum identity identity;
-    uint32_t host_uid; /* IDENTITY_RANGE: what CELL_UID is on the host */
+    uint32_t uid, gid; /* inside */
+    uint32_t host_uid; /* IDENTITY_RANGE: what they are on the host */
     int cgroup;        /* v2: the folder it is to be born in; -1: none */
     uint32_t without;  /* test build: bits of enum tell_wall that are left out; else 0 */
 };

@@ -151,7 +151,8 @@ static int stage(const struct changes_acting *acting, const struct change *chang
     if (change->type == CHANGE_DIRECTORY)
         return make_directory(acting, change, parent, name, err);
     changes_temp_name(acting->set->run_id, change, temp);
-    (void) unlinkat(parent, temp, 0); /* of an apply that was cut off; the next line sees others */
+    if (acting->resumed)
+        (void) unlinkat(parent, temp, 0); /* if there is one that cannot go, what follows sees it */
     return change->type == CHANGE_SYMLINK ? stage_link(acting, change, parent, name, temp, err)
                                           : stage_file(acting, change, parent, name, temp, err);
 }

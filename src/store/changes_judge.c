@@ -238,6 +238,8 @@ int changes_judge(struct changes_judge *judge, const struct change *change,
         ret->why = judge_alone(judge, change, &ret->rule);
     if (ret->why)
         ret->verdict = VERDICT_REFUSED;
+    else if (!judge->before && changes_above_has(&judge->coming, change))
+        rc = 0; /* what is not there has nothing in it */
     else if (changes_hosts_enter(judge->hosts, change, &parent, &name) < 0)
         rc = judge_unreached(judge, change, ret, err);
     else

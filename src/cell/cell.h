@@ -44,6 +44,7 @@ struct cell {
     struct plan plan;
     int grants[CELL_MAX_GRANTS]; /* directories: roots of detached mounts, or (landlock rung) host
                                     directories */
+    struct cell_net *net;        /* native: the namespace that is being made; NULL: none */
     bool in_cgroup;              /* native: memory and processes are limited from outside */
     int rootfs;                  /* native: a detached tree; -1: none, or not yet */
     int terminal;                /* native: the guest's end; -1: none */
@@ -70,6 +71,11 @@ cell_step cell_load_filter;
 cell_step cell_clone_grants;
 /* Native: waits until all is ready outside, and enters the cgroup. */
 cell_step cell_await_go;
+/* Native: the net namespace, made beside everything else (net.c), and entered. */
+cell_step cell_begin_net;
+cell_step cell_join_net;
+/* errno, with what to do about it. */
+int cell_refuse_namespaces(struct err *err);
 /* Sets a limit of the process, never above what the caller itself has: a lower one stays. */
 int cell_limit(int resource, const char *name, uint64_t value, struct err *err);
 /* Puts the process where it can signal no other but its own children. 0, or -1 and errno. */

@@ -44,12 +44,10 @@ static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUS
 /* Whoever started wasp may have ignored some: nohup, a shell's background, wasp itself. */
 static void reset_signals(void)
 {
-    static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE, SIGTERM, SIGCHLD,
-                                  SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ, SIGUSR1, SIGUSR2};
     sigset_t none;
 
-    for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-        (void) signal(ignored[i], SIG_DFL); /* valid numbers: cannot fail */
+    for (int number = 1; number < NSIG; number++)
+        (void) signal(number, SIG_DFL); /* EINVAL: one that nobody can ignore */
     sigemptyset(&none);
     (void) sigprocmask(SIG_SETMASK, &none, NULL); /* likewise */
 }
@@ -162,18 +160,25 @@ static bool reap(pid_t program, int *ret_status)
     return ended;
 }
 
-/* True, and its status, once the program has ended; false if the parent wants all of it to end. */
-static bool watch(pid_t program, const sigset_t *set, int *ret_status)
+/*
+ * True, and its status, once the program has ended; false if the parent wants all of it to end.
+ * Who sends from outside of the pid namespace has no number in it; what the guest sends counts as
+ * for any first process: not at all.
+ */
+static bool watch(const struct cell *cell, pid_t program, const sigset_t *set, int *ret_status)
 {
+    bool has_namespace = cell->plan.isolation == ISOLATION_FULL;
+
     for (;;) {
         siginfo_t info;
         int number = sigwaitinfo(set, &info);
         if (number == SIGCHLD && reap(program, ret_status))
             return true;
+        if (number < 0 || number == SIGCHLD || (has_namespace && info.si_pid != 0))
+            continue;
         if (number == CELL_SIGNAL_END)
             return false;
-        if (number > 0 && number != SIGCHLD)
-            (void) kill(-program, number); /* its whole group; ESRCH: it is on its way out */
+        (void) kill(-program, number); /* its whole group; ESRCH: it is on its way out */
     }
 }
 
@@ -186,6 +191,17 @@ static void end_all(void)
     do
         (void) kill(-1, SIGKILL); /* ESRCH: none is left */
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
+}
+
+/*
+ * Stops: processes of the guest outliving the run. They are left to us; and when the parent dies we
+ * are told to end them, instead of being killed as a cell with a pid namespace is.
+ */
+static int keep_orphans(struct err *err)
+{
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || prctl(PR_SET_PDEATHSIG, CELL_SIGNAL_END) < 0)
+        return err_sys(err, ERR_WALL, "cannot be the one who is left the guest's orphans");
+    return 0;
 }
 
 /* A full scratch is worth a word: the guest has seen ENOSPC and may have hidden it. */
@@ -221,6 +237,20 @@ static void block_signals(enum isolation isolation, sigset_t *ret_set)
     (void) sigprocmask(SIG_SETMASK, ret_set, NULL); /* cannot fail with these arguments */
 }
 
+/*
+ * The streams are the program's alone: when it and its children are gone, they end. A terminal is
+ * kept: without anybody who has it open it would hang up, on a program that is about to exit.
+ */
+static void leave_streams(int terminal)
+{
+    unsigned int first = CELL_FD_PLAN;
+
+    (void) syscall(SYS_close_range, CELL_FD_STDIN, CELL_FD_STDERR, 0); /* valid numbers */
+    if (terminal >= 0 && dup2(terminal, CELL_FD_PLAN) >= 0)
+        first++;
+    (void) syscall(SYS_close_range, first, ~0U, 0); /* likewise */
+}
+
 /* Stops: a working directory outside of the root (CVE-2024-21626): it is opened inside of it. */
 static int enter_cwd(const struct cell *cell, struct err *err)
 {
@@ -246,16 +276,14 @@ int cell_job(struct cell *cell, struct err *err)
 
     if (enter_cwd(cell, err) < 0)
         return err_step(err, "job");
-    if (cell->plan.isolation == ISOLATION_LANDLOCK && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-        return err_sys(err, ERR_WALL, "cannot be the one who is left the guest's orphans");
     block_signals(cell->plan.isolation, &set);
+    if (cell->plan.isolation == ISOLATION_LANDLOCK && keep_orphans(err) < 0)
+        return -1;
     tell_ready(cell->walls, cell->landlock_abi);
     if (start_program(cell, &program, err) < 0)
         return err_step(err, "job");
-    /* the streams are the program's alone: when it and its children are gone, they end */
-    (void) syscall(SYS_close_range, CELL_FD_STDIN, CELL_FD_STDERR, 0); /* valid numbers */
-    (void) syscall(SYS_close_range, CELL_FD_PLAN, ~0U, 0);             /* likewise */
-    bool ended = watch(program, &set, &status);
+    leave_streams(cell->terminal);
+    bool ended = watch(cell, program, &set, &status);
     if (cell->plan.isolation == ISOLATION_LANDLOCK)
         end_all();
     if (ended)

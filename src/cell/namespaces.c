@@ -5,7 +5,7 @@
 
 #include "cell/cell.h"
 
-static int refuse(struct err *err)
+int cell_refuse_namespaces(struct err *err)
 {
     bool forbidden = errno == EPERM || errno == EACCES;
     bool full = errno == ENOSPC || errno == EUSERS;
@@ -28,12 +28,13 @@ static int refuse(struct err *err)
  */
 int cell_enter_namespaces(struct cell *cell, struct err *err)
 {
-    int flags = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+    int flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
     uint32_t walls = WALL_USER_NAMESPACE | WALL_PID_NAMESPACE | WALL_MOUNT_NAMESPACE |
-                     WALL_NET_NAMESPACE | WALL_IPC_NAMESPACE | WALL_UTS_NAMESPACE;
-    if (!cell_is_native) { /* which makes it when it is in its cgroup */
-        flags |= CLONE_NEWCGROUP;
-        walls |= WALL_CGROUP_NAMESPACE;
+                     WALL_IPC_NAMESPACE | WALL_UTS_NAMESPACE;
+    /* a native cell makes the one when it is in its cgroup, the other beside its root */
+    if (!cell_is_native) {
+        flags |= CLONE_NEWCGROUP | CLONE_NEWNET;
+        walls |= WALL_CGROUP_NAMESPACE | WALL_NET_NAMESPACE;
     }
     if (cell->isolation != ISOLATION_FULL)
         return 0;
@@ -44,7 +45,7 @@ int cell_enter_namespaces(struct cell *cell, struct err *err)
     if (syscall(SYS_getpid) != 1 && !cell_without(cell, WALL_PID_NAMESPACE))
         return err_set(err, ERR_WALL, "the cell is not the first process of its own pid namespace");
     if (unshare(flags) < 0)
-        return refuse(err);
+        return cell_refuse_namespaces(err);
     cell->walls |= walls;
     for (uint32_t wall = 1; wall <= walls; wall <<= 1)
         if (cell_without(cell, (enum tell_wall) wall))

@@ -161,13 +161,15 @@ int cell_enter_root(struct cell *cell, struct err *err)
     (void) umask(022); /* cannot fail */
     if (cell->plan.isolation != ISOLATION_FULL)
         return view_allow_host(cell, err);
-    if (cell->plan.identity == IDENTITY_USER && cell_clone_grants(cell, err) < 0)
+    if (cell_begin_net(cell, err) < 0 ||
+        (cell->plan.identity == IDENTITY_USER && cell_clone_grants(cell, err) < 0))
         return -1;
     if (cell_without(cell, WALL_OWN_ROOT))
-        return view_allow_host(cell, err);
+        return view_allow_host(cell, err) < 0 ? -1 : cell_join_net(cell, err);
     if (sethostname("wasp", 4) < 0)
         return err_sys(err, ERR_WALL, "cannot give the cell a host name of its own");
-    if (make_root(&view, err) < 0 || build(&view, err) < 0 || view_raise_loopback(&view, err) < 0)
+    if (make_root(&view, err) < 0 || build(&view, err) < 0 || cell_join_net(cell, err) < 0 ||
+        view_raise_loopback(&view, err) < 0)
         return -1;
     cell->walls |= WALL_OWN_ROOT | WALL_SCRATCH;
     return 0;

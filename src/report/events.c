@@ -178,12 +178,12 @@ static void on_start(void *data)
 {
     struct events *events = data;
     _cleanup_(line_release) struct line line;
-    size_t len = strlen(events->module);
+    const char *name = events->module ? events->module : events->program;
+    size_t len = strlen(name);
 
     begin(events, &line, &kinds[EVENT_START]);
-    json_key(&line.json, "module");
-    json_put_text(&line.json, events->module,
-                  len <= MODULE_BYTES ? len : utf8_cut(events->module, MODULE_BYTES));
+    json_key(&line.json, events->module ? "module" : "program");
+    json_put_text(&line.json, name, len <= MODULE_BYTES ? len : utf8_cut(name, MODULE_BYTES));
     finish_short(events, &line, 0);
 }
 
@@ -251,6 +251,7 @@ void events_begin(struct events *events, const struct result *result, const stru
         return;
     events->run_id = result->run_id;
     events->module = request->module;
+    events->program = request->program;
     events->begun_ns = clock_monotonic_ns();
     events->heartbeat_ns = events->begun_ns + EVENT_HEARTBEAT_NS;
     for (int stream = 0; stream < STREAMS; stream++)

@@ -32,10 +32,10 @@ struct pending {
 
 struct events {
     struct sink sink;
-    uint64_t seq;     /* of the last event, written or not */
-    uint64_t dropped; /* events that the sink did not take */
-    const char *run_id, *module;
-    uint64_t begun_ns, heartbeat_ns; /* when the run began, when the next heartbeat is due */
+    uint64_t seq;                          /* of the last event, written or not */
+    uint64_t dropped;                      /* events that the sink did not take */
+    const char *run_id, *module, *program; /* one of the two; NULL: the other */
+    uint64_t begun_ns, heartbeat_ns;       /* when the run began, when the next heartbeat is due */
     struct pending pending[STREAMS];
     bool ended;
 };

@@ -94,6 +94,7 @@ static void take_terminal(struct watch *watch, int terminal)
     cleanup_fd(&watch->feed->fd);
     watch->feed->fd = typing;
     watch->feed->is_terminal = true;
+    watch->feed->awaits_terminal = false;
 }
 
 static void hear_handle(struct watch *watch, const struct tell_handle *handle, int *fd)

@@ -16,6 +16,15 @@ static void take_cgroup_usage(const struct watch *watch, struct result *result)
     result->forks_refused = usage.forks_refused;
 }
 
+/* The wait tells nothing of processes that nobody waited for: what was seen of them counts. */
+static void take_seen_usage(const struct meter *meter, struct result *result)
+{
+    if (meter->seen_cpu_ns > result->cpu_ns)
+        result->cpu_ns = meter->seen_cpu_ns;
+    if (meter->seen_rss_bytes > result->max_rss_bytes)
+        result->max_rss_bytes = meter->seen_rss_bytes;
+}
+
 static void take_usage(const struct watch *watch, uint64_t start_ns, struct result *result)
 {
     const struct timeval *user = &watch->usage.ru_utime, *system = &watch->usage.ru_stime;
@@ -23,6 +32,7 @@ static void take_usage(const struct watch *watch, uint64_t start_ns, struct resu
     result->cpu_ns = (uint64_t) (user->tv_sec + system->tv_sec) * NS_PER_S +
                      (uint64_t) (user->tv_usec + system->tv_usec) * NS_PER_US;
     result->max_rss_bytes = (uint64_t) watch->usage.ru_maxrss * 1024;
+    take_seen_usage(&watch->meter, result);
     if (watch->meter.cgroup != NULL)
         take_cgroup_usage(watch, result);
     result->started = watch->ready_heard;

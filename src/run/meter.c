@@ -30,6 +30,10 @@ static enum ended look_at_tree(struct meter *meter, uint64_t now)
     meter->next_ns = now + TREE_INTERVAL_NS;
     if (tree_look(meter->pid, &tree) < 0)
         return ENDED_BY_ITSELF; /* it is gone: the loop ends by itself */
+    if (tree.cpu_ns > meter->seen_cpu_ns)
+        meter->seen_cpu_ns = tree.cpu_ns;
+    if (tree.rss_bytes > meter->seen_rss_bytes)
+        meter->seen_rss_bytes = tree.rss_bytes;
     if (tree.cpu_ns >= meter->cpu_ns)
         return ENDED_CPU;
     if (tree.rss_bytes <= meter->memory_bytes)

@@ -31,6 +31,7 @@ struct meter {
     /* the meter's own */
     pid_t pid;
     clockid_t clock;
+    uint64_t seen_cpu_ns, seen_rss_bytes; /* the most the tree was seen with */
     uint64_t next_ns; /* when to look again, CLOCK_MONOTONIC; UINT64_MAX: never */
 };
 

@@ -25,6 +25,14 @@ int pipes_open(struct pipes *pipes, struct err *err)
     return 0;
 }
 
+int pipes_give(const struct pipes *pipes, uid_t uid, struct err *err)
+{
+    for (int i = 0; i < 3; i++)
+        if (fchown(pipes->cell[i], uid, (gid_t) uid) < 0)
+            return err_sys(err, ERR_HOST, "cannot give the guest its streams");
+    return 0;
+}
+
 void pipes_close_cell(struct pipes *pipes)
 {
     for (int i = 0; i < 3; i++) {

@@ -120,6 +120,7 @@ static int watch_cell(struct job *job, const struct plan *plan, struct pipes *pi
     struct watch *watch = &job->watch;
     uint64_t start = clock_monotonic_ns();
     feed->fd = pipes->ours[0];
+    feed->awaits_terminal = plan->native.tty;
     *watch = (struct watch){
         .child = &job->child,
         .out = {.fd = pipes->ours[1], .capture = &result->stdout_capture, .sink = -1},
@@ -152,8 +153,10 @@ int job_run_cell(struct job *job, struct err *err)
     struct feed feed = {.source = -1};
     struct plan plan;
     pipes_init(&pipes);
-    if (pipes_open(&pipes, err) < 0 || open_stdin(job->request, &feed, &source, err) < 0 ||
-        make_plan(job, &plan, err) < 0)
+    if (pipes_open(&pipes, err) < 0 ||
+        (job->grants.identity == IDENTITY_RANGE && job->backend->job == JOB_NATIVE &&
+         pipes_give(&pipes, job->grants.host_uid, err) < 0) ||
+        open_stdin(job->request, &feed, &source, err) < 0 || make_plan(job, &plan, err) < 0)
         return -1;
     struct child_load load = {
         .plan = &plan,

@@ -261,7 +261,7 @@ static void fill_slots(const struct loop *loop, struct pollfd slots[SLOTS])
         .fd = cgroup && !loop->killed ? cgroup->pids_events : -1,
         .events = POLLPRI,
     };
-    if (feed == NULL || feed->fd < 0)
+    if (feed == NULL || feed->fd < 0 || feed->awaits_terminal)
         return;
     if (feed->at == feed->len && feed->source >= 0)
         slots[SLOT_FEED] = (struct pollfd){.fd = feed->source, .events = POLLIN};

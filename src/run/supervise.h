@@ -27,9 +27,10 @@ struct drain {
 
 /* What goes into the guest's stdin: from a descriptor, or bytes that are here already. */
 struct feed {
-    int fd;           /* our end of its stdin, non-blocking; -1: nothing to feed */
-    int source;       /* -1: only what is in bytes */
-    bool is_terminal; /* its end is a character, not a closed pipe */
+    int fd;               /* our end of its stdin, non-blocking; -1: nothing to feed */
+    int source;           /* -1: only what is in bytes */
+    bool is_terminal;     /* its end is a character, not a closed pipe */
+    bool awaits_terminal; /* it comes from the cell; what is written before would be lost */
     const char *bytes;
     size_t len, at;
     char chunk[16384];

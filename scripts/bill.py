@@ -30,6 +30,7 @@ DEBIAN = {
     "libjansson-dev": "MIT",
     "libsodium-dev": "ISC",
     "libc6-dev": "LGPL-2.1-or-later",
+    "musl-dev": "MIT",
     "libgcc-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",
 }
 

@@ -146,7 +146,8 @@ static int check(struct job *job, struct err *err)
 }
 
 /*
- * On the landlock rung there is no HOME and no /tmp of its own: a directory it may write to is both.
+ * On the landlock rung there is no HOME and no /tmp of its own: a directory that it may write to is
+ * both.
  */
 static const char *scratch_of(const struct job *job)
 {
@@ -234,7 +235,7 @@ static int take_overlays(struct job *job, struct err *err)
             result->overlays[result->n_overlays++] = (struct result_overlay){
                 .upper = take_fd(&job->native.uppers[i]),
                 .lower = take_fd(&job->grants.hosts[i]),
-                .host = job->grants.planned[i].host,
+                .host = job->grants.paths[i],
                 .guest = job->grants.planned[i].guest,
             };
     return 0;

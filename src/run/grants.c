@@ -63,12 +63,9 @@ static int hand_over(struct grants *grants, struct identity_maps *maps, int *fd,
     return 0;
 }
 
-/*
- * A native guest finds a plain directory where it lies on the host: by the kernel's own word for
- * the one that was opened.
- */
-static int find_place(const struct request_dir *dir, int fd, struct arena *arena,
-                      const char **ret_guest, struct err *err)
+/* Where a directory lies on the host: by the kernel's own word for the one that was opened. */
+static int find_path(const struct request_dir *dir, int fd, struct arena *arena,
+                     const char **ret_path, struct err *err)
 {
     char link[32], path[PATH_MAX];
     (void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
@@ -76,20 +73,28 @@ static int find_place(const struct request_dir *dir, int fd, struct arena *arena
     if (len < 0)
         return err_sys(err, ERR_HOST, "cannot see where the directory '%s' lies", dir->host);
     path[len] = '\0';
-    if (request_check_place(path, err) < 0) {
-        (void) err_prefix(err, "the directory '%s'", dir->host);
-        return err_hint(err, "name another place for it in the guest's view: HOST::GUEST");
-    }
-    *ret_guest = arena_strdup(arena, path);
-    return *ret_guest ? 0 : err_no_memory(err);
+    *ret_path = arena_strdup(arena, path);
+    return *ret_path ? 0 : err_no_memory(err);
+}
+
+/* A native guest finds a plain directory where it lies on the host. */
+static int check_place(const struct request_dir *dir, const char *path, struct err *err)
+{
+    if (request_check_place(path, err) == 0)
+        return 0;
+    (void) err_prefix(err, "the directory '%s'", dir->host); /* always -1 */
+    return err_hint(err, "name another place for it in the guest's view: HOST::GUEST");
 }
 
 static int place_native(struct grants *grants, size_t index, const struct request_dir *dir, int fd,
                         struct arena *arena, struct err *err)
 {
     struct plan_grant *planned = &grants->planned[index];
-    if (dir->plain && find_place(dir, fd, arena, &planned->guest, err) < 0)
+    if (find_path(dir, fd, arena, &grants->paths[index], err) < 0 ||
+        (dir->plain && check_place(dir, grants->paths[index], err) < 0))
         return -1;
+    if (dir->plain)
+        planned->guest = grants->paths[index];
     for (size_t i = 0; i < index; i++)
         if (strcmp(grants->planned[i].guest, planned->guest) == 0)
             return err_set(err, ERR_REQUEST,
@@ -129,7 +134,7 @@ static int open_grants(const struct request *request, const struct own *own,
     return 0;
 }
 
-/* Never 0, which programs take for root, nor what the kernel shows for owners that it does not map. */
+/* Never 0, which programs take for root, nor what the kernel shows for owners it does not map. */
 static uint32_t usable_id(uint32_t id)
 {
     return id == 0 || id == 65534 || id == UINT32_MAX ? CELL_UID : id;

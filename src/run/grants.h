@@ -15,6 +15,7 @@ struct grants {
                                   itself */
     size_t n_fds;
     int hosts[REQUEST_MAX_DIRS]; /* native: the directories on the host; */
+    const char *paths[REQUEST_MAX_DIRS]; /* where they lie, absolute */
     size_t n_hosts;
     enum identity identity;
     uint32_t host_uid; /* IDENTITY_RANGE */

@@ -14,7 +14,7 @@ import tomllib
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from wasptest import *
 
-PROGRAMS = ("bin/wasp", "libexec/wasp/wasp-cell-wasm", "libexec/wasp/wasp-compile")
+PROGRAMS = ("bin/wasp", "libexec/wasp/wasp-cell", "libexec/wasp/wasp-cell-wasm", "libexec/wasp/wasp-compile")
 PAGES = (
     "share/man/man1/wasp.1",
     "share/bash-completion/completions/wasp.bash",
@@ -187,7 +187,7 @@ def _():
 def _():
     document = json.loads(read_file(release_file(".spdx.json")))
     names = [package["name"] for package in document["packages"]]
-    for name in ("wasp", "libjansson-dev", "libsodium-dev", "libc6-dev", "rust-std"):
+    for name in ("wasp", "libjansson-dev", "libsodium-dev", "libc6-dev", "musl-dev", "rust-std"):
         check_in(name, names, "packages")
     check(all(package["versionInfo"] for package in document["packages"]), "no version")
     ids = [package["SPDXID"] for package in document["packages"]] + ["SPDXRef-DOCUMENT"]

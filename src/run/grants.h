@@ -14,7 +14,7 @@ struct grants {
     int fds[REQUEST_MAX_DIRS]; /* what goes to the cell; none (n_fds 0) where the cell opens them
                                   itself */
     size_t n_fds;
-    int hosts[REQUEST_MAX_DIRS]; /* native: the directories on the host; */
+    int hosts[REQUEST_MAX_DIRS];         /* native: the directories on the host */
     const char *paths[REQUEST_MAX_DIRS]; /* where they lie, absolute */
     size_t n_hosts;
     enum identity identity;

@@ -45,13 +45,21 @@ const struct err_kind *err_kind(enum err_code code)
     return &kinds[code];
 }
 
+/* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they turn the text around on a screen. */
+static bool is_turning(const unsigned char *c)
+{
+    return c[0] == 0xe2 &&
+           ((c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xaa && c[2] <= 0xae))) ||
+            (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9));
+}
+
 /* C0, DEL and C1: what could end the line or steer a terminal. C1 are two bytes in UTF-8. */
 static bool is_control(const char *c, size_t len)
 {
-    unsigned char first = (unsigned char) c[0];
+    const unsigned char *bytes = (const unsigned char *) c;
 
-    return first < 0x20 || first == 0x7f ||
-           (len == 2 && first == 0xc2 && (unsigned char) c[1] < 0xa0);
+    return bytes[0] < 0x20 || bytes[0] == 0x7f ||
+           (len == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0) || (len == 3 && is_turning(bytes));
 }
 
 /*
@@ -65,6 +73,10 @@ static size_t take_piece(const char *text, size_t len, char piece[8])
 
     if (n == 0)
         (void) snprintf(piece, 8, "\xef\xbf\xbd"); /* fits */
+    else if (is_control(text, n) && n == 3)
+        (void) snprintf(piece, 8, "\\u20%02x", /* fits: all of them are in this block */
+                        (unsigned int) (((unsigned char) text[1] & 0x3) << 6 |
+                                        ((unsigned char) text[2] & 0x3f)));
     else if (is_control(text, n))
         (void) snprintf(piece, 8, "\\x%02x", (unsigned char) text[n - 1]); /* fits */
     else

@@ -48,6 +48,9 @@ static void test_messages(void)
         {"a\nb\tc", "a\\x0ab\\x09c", "a message is one line"},
         {"\x1b[31m", "\\x1b[31m", "an escape code does not reach the terminal"},
         {"\xc2\x9b", "\\x9b", "a C1 control does not reach the terminal"},
+        {"\xe2\x80\xae", "\\u202e", "nor what turns text around"},
+        {"\xe2\x81\xa9", "\\u2069", "nor what isolates it"},
+        {"\xe2\x80\x93", "\xe2\x80\x93", "a dash beside them does"},
         {"caf\xc3\xa9", "caf\xc3\xa9", "UTF-8 passes"},
         {"\xff|\xe2\x82|", "\xef\xbf\xbd|\xef\xbf\xbd|", "bytes that are no UTF-8 become U+FFFD"},
     };

@@ -44,10 +44,12 @@ static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUS
 /* Whoever started wasp may have ignored some: nohup, a shell's background, wasp itself. */
 static void reset_signals(void)
 {
+    static const unsigned long standard[4]; /* the kernel's sigaction: SIG_DFL and nothing else */
     sigset_t none;
 
-    for (int number = 1; number < NSIG; number++)
-        (void) signal(number, SIG_DFL); /* EINVAL: one that nobody can ignore */
+    /* the bare call: the C library keeps a few for itself and would leave them as they are */
+    for (int number = 1; number < _NSIG; number++)
+        (void) syscall(SYS_rt_sigaction, number, standard, NULL, _NSIG / 8); /* EINVAL: SIGKILL */
     sigemptyset(&none);
     (void) sigprocmask(SIG_SETMASK, &none, NULL); /* likewise */
 }

@@ -7,6 +7,7 @@ whatever happens, it and its containers, shims and mounts go with it.
 
 import glob
 import io
+import json
 import os
 import shutil
 import sys
@@ -16,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from wasptest import *
 
 PROGRAMS = ("wasp", "wasp-cell", "wasp-cell-wasm", "wasp-compile")
-FOLDERS = {"opt": 0o755, "opt/wasp": 0o755, "guests": 0o755, "etc": 0o755, "home": 0o777}
+FOLDERS = {"usr": 0o755, "usr/bin": 0o755, "opt": 0o755, "opt/wasp": 0o755, "guests": 0o755, "etc": 0o755, "home": 0o777}
 USERS = ("0", "1000")  # who wasp is in the container
 
 
@@ -57,10 +58,10 @@ class Docker:
         return subprocess.run(["docker", "--host", self.host, *words], env=env, capture_output=True,
                               timeout=60, **how)  # fmt: skip
 
-    def wasp(self, *command, user="0", options=()):
-        """`wasp run` in a fresh container."""
+    def wasp(self, *command, user="0", options=(), verb="run"):
+        """`wasp run` in a fresh container, or another verb that runs a guest."""
         container = ["run", "--rm", "--network", "none", "--user", user, "--env", "HOME=/home"]
-        argv = [*container, *options, "wasp", "/opt/wasp/wasp", "run", *command]
+        argv = [*container, *options, "wasp", "/opt/wasp/wasp", verb, *command]
         done = self.docker(*argv)
         outcome = Outcome(command, done.returncode, done.stdout, done.stderr)
         check(outcome.raw, f"docker said: {short(outcome.said)}")
@@ -95,6 +96,7 @@ def image(guests):
             archive.addfile(folder)
         for name in PROGRAMS:
             archive.add(os.path.join(os.path.dirname(wasp_path()), name), f"opt/wasp/{name}")
+        archive.add(shutil.which("busybox"), "usr/bin/busybox")  # static, from busybox-static
         for name in ("hello", "fs"):
             archive.add(os.path.join(guests, f"{name}.wasm"), f"guests/{name}.wasm")
         secret = tarfile.TarInfo("etc/secret")
@@ -159,6 +161,33 @@ def _():
                        "--", "read", "/etc/secret", ",", "write", "/etc/secret", "x")  # fmt: skip
     check_equal(done.lines()[0], "read: [SECRET] ok")
     check(not done.lines()[1].endswith(" ok"), "a read-only grant was written")
+
+
+@test("in a container a program is refused as well, and --isolation landlock runs it, with nothing but its grants")
+def _():
+    script = "busybox cat /etc/secret; busybox cat /work/in; echo made > /work/out; (busybox sleep 600 &) ; echo end"
+    for user in USERS:
+        ws = new_dir("ws")
+        write_file(ws, "in", data="given\n")
+        os.chown(ws, int(user), int(user))
+        words = ["--allow-dir", "/work", "--", "busybox", "sh", "-c", script]
+        how = {"user": user, "options": ["--volume", f"{ws}:/work"], "verb": "exec"}
+        refused = docker.wasp(*words, **how)
+        check_equal((refused.reason, refused["enforced"]), ("backend_error", []), f"as {user}")
+        done = docker.wasp("--isolation", "landlock", *words, **how)
+        check_equal((done.status, done.lines()), (0, ["given", "end"]), f"as {user}: {done.said}")
+        check_match("Permission denied", done.stderr)
+        check_equal(read_file(ws, "out"), b"made\n", "what the host has")
+
+
+@test("there wasp doctor says what is missing and that the landlock rung is left")
+def _():
+    done = docker.docker("run", "--rm", "--network", "none", "--user", "1000", "--env", "HOME=/home", "wasp", "/opt/wasp/wasp", "doctor", "--json")
+    found = json.loads(done.stdout)
+    check_equal(done.returncode, 1, "exit status")
+    check_equal({row["status"] for row in found["probes"] if row["id"] == "user-namespace"}, {"missing"})
+    usable = {use["use"] for use in found["uses"] if use["usable"]}
+    check_equal(usable & {"native/full", "native/landlock"}, {"native/landlock"}, "what can be used")
 
 
 @test("with dockerd stopped no process, mount or cgroup is left")

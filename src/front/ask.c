@@ -97,6 +97,8 @@ static int watch_signals(void)
     return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
+#define PATIENCE_MS (5 * 60 * 1000)
+
 /* One line; a longer one is no answer. */
 static bool read_yes(int tty)
 {
@@ -104,7 +106,8 @@ static bool read_yes(int tty)
     struct pollfd events[] = {{.fd = tty, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     char line[16];
 
-    if (signals < 0 || poll(events, ARRAY_SIZE(events), -1) < 0 || events[1].revents != 0)
+    /* no answer is an answer: whoever called us waits for the result */
+    if (signals < 0 || poll(events, ARRAY_SIZE(events), PATIENCE_MS) <= 0 || events[1].revents != 0)
         return false;
     ssize_t n = read(tty, line, sizeof(line));
     if (n <= 0 || line[n - 1] != '\n')

@@ -55,6 +55,11 @@ static bool has_other_place(const struct request *request)
     return false;
 }
 
+static bool has_no_memory(const struct request *request)
+{
+    return request->limits.value[LIMIT_MEMORY] < (1U << 20);
+}
+
 static bool has_disk_and_rw(const struct request *request)
 {
     return has_disk(request) && has_access(request, ACCESS_RW);
@@ -88,6 +93,8 @@ static const struct conflict {
     {NATIVE, has_apply_alone,
      "changes are to be applied or shown, but no directory is an overlay: there will be none",
      "grant the directory as HOST::GUEST:overlay ('access': 'overlay'), or leave it out"},
+    {NATIVE, has_no_memory, "a native program does not start in less than 1 MiB of memory",
+     "write a unit: --memory 64MiB ('memory_bytes' counts bytes)"},
     {NATIVE, has_disk_and_rw,
      "a disk limit cannot be held where a directory is read-write: the guest writes there to the "
      "host's own disk",

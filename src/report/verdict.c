@@ -89,6 +89,22 @@ static void say_err(struct verdict *verdict, const struct err *from)
     }
 }
 
+/* A guest that failed by itself: what we know that may be the reason. */
+static void say_why(struct err *err, const struct result *result)
+{
+    if (result->done.limits_hit & HIT_DISK)
+        (void) err_hint(err, "its disk was full: raise the limit with %s",
+                        limit_rows[LIMIT_DISK].option);
+    else if (result->done.limits_hit & HIT_PROCESSES)
+        (void) err_hint(err, "it was refused processes: raise the limit with %s",
+                        limit_rows[LIMIT_PROCESSES].option);
+    else if (result->unseen)
+        (void) err_hint(err,
+                        "'%s' is on the host, and nothing that is granted holds it: grant its "
+                        "directory with --allow-dir",
+                        result->unseen);
+}
+
 static void say_outcome(struct verdict *verdict, const struct result *result,
                         const struct request *request)
 {
@@ -102,6 +118,7 @@ static void say_outcome(struct verdict *verdict, const struct result *result,
     switch (result->reason) {
     case REASON_EXITED:
         (void) err_set(err, ERR_NONE, "guest exited with code %u", result->exit_code);
+        say_why(err, result);
         break;
     case REASON_SIGNAL:
         say_signal(err, "guest died of signal", result->signal);
@@ -135,7 +152,8 @@ int verdict_line(const struct err *err, struct buf *into)
     if (buf_add_string(into, err->message) < 0)
         return -1;
     /* A missing module has no hint in its line: callers hold on to the exact words. */
-    if (err->hint[0] == '\0' || err->code == ERR_NOT_FOUND)
+    bool is_module = strncmp(err->message, "failed to load wasm module", 26) == 0;
+    if (err->hint[0] == '\0' || (err->code == ERR_NOT_FOUND && is_module))
         return 0;
     return buf_add_string(into, "; ") < 0 ? -1 : buf_add_string(into, err->hint);
 }

@@ -3,8 +3,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -15,6 +17,10 @@
 #include "plan/environment.h"
 #include "run/backend.h"
 #include "run/own.h"
+
+/* How many arguments, and how long ones, are looked at for names of files. */
+#define UNSEEN_ARGS 32
+#define UNSEEN_BYTES 200
 
 /* ---- what the plan needs --------------------------------------------------------------------- */
 
@@ -265,6 +271,40 @@ static int report_appeared(struct job *job, size_t grant, struct err *err)
     return rc;
 }
 
+static bool is_granted(const struct job *job, int file)
+{
+    char link[32], path[PATH_MAX];
+
+    (void) snprintf(link, sizeof(link), "/proc/self/fd/%d", file); /* fits */
+    ssize_t len = readlink(link, path, sizeof(path) - 1);
+    if (len < 0)
+        return true; /* nothing can be said of it */
+    path[len] = '\0';
+    for (size_t i = 0; i < job->grants.n_hosts; i++) {
+        size_t n = strlen(job->grants.paths[i]);
+        if (strncmp(path, job->grants.paths[i], n) == 0 && (path[n] == '/' || path[n] == '\0'))
+            return true;
+    }
+    return strncmp(path, "/usr/", 5) == 0;
+}
+
+/*
+ * The commonest mistake is a forgotten grant. Only the guest meets it, so whoever failed with a
+ * file of the host's among its arguments, one that it cannot have seen, is told of it.
+ */
+static const char *find_unseen(const struct job *job)
+{
+    for (size_t i = 0; i < job->request->n_args && i < UNSEEN_ARGS; i++) {
+        const char *arg = job->request->args[i];
+        if (arg[0] == '\0' || arg[0] == '-' || strlen(arg) > UNSEEN_BYTES)
+            continue;
+        _cleanup_fd_ int file = open(arg, O_PATH | O_CLOEXEC);
+        if (file >= 0 && !is_granted(job, file))
+            return arg;
+    }
+    return NULL;
+}
+
 static int finish(struct job *job, struct err *err)
 {
     struct result *result = job->result;
@@ -273,6 +313,8 @@ static int finish(struct job *job, struct err *err)
         return 0;
     if (take_overlays(job, err) < 0)
         return -1;
+    if (result->reason == REASON_EXITED && result->exit_code != 0)
+        result->unseen = find_unseen(job);
     result->appeared = arena_array(job->arena, RESULT_MAX_APPEARED, sizeof(*result->appeared));
     if (result->appeared == NULL)
         return err_no_memory(err);

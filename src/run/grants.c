@@ -19,8 +19,8 @@ static int refuse(const char *host, struct err *err)
     int number = errno;
     (void) err_sys(err, ERR_REQUEST, "cannot grant the directory '%s'", host);
     if (number == ENOENT && strchr(host, ':') != NULL)
-        return err_hint(err,
-                        "another name or access for the guest is written HOST::GUEST[:ro|:rw]");
+        return err_hint(err, "another name or access for the guest is written "
+                             "HOST::GUEST[:ro|:rw|:overlay], as in .::/ws:ro");
     if (number == ENOENT)
         return err_hint(err, "create it first");
     if (number == ENOTDIR)

@@ -84,6 +84,7 @@ struct result {
     size_t n_overlays;
     struct result_appeared *appeared; /* protected names that the guest made; in the arena */
     size_t n_appeared, more_appeared;
+    const char *unseen;         /* an argument that names a file no grant holds; NULL: none */
     const char *appeared_error; /* why not all of them could be found; NULL: all were */
     bool has_module;            /* the fields of `module` hold */
     struct digest module_sha256;

@@ -7,7 +7,8 @@
 
 /*
  * Shows in short what a run changed, names escaped, and asks whether to apply it. True if the
- * answer is yes, on the terminal that this process belongs to. Anything else, no terminal, five minutes without an answer, or
- * SIGINT, SIGTERM or SIGHUP, which the caller has blocked and which stay pending: false.
+ * answer is yes, on the terminal that this process belongs to. Anything else, no terminal, five
+ * minutes without an answer, or SIGINT, SIGTERM or SIGHUP, which the caller has blocked and which
+ * stay pending: false.
  */
 bool changes_ask(const struct changes *changes);

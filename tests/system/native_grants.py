@@ -262,6 +262,19 @@ def _():
     check_equal(done.lines()[-1:], [str(os.getuid() or 1000)], done.stderr)
 
 
+@test("a guest that failed with a file of the host among its arguments is told of the forgotten grant")
+def _():
+    top = new_dir("ws")
+    path = write_file(top, "job", data="content")
+    done = native("cat", path)
+    check_equal(done.status, 1)
+    check_in("--allow-dir", done.error, "error")
+    check_equal(native("cat", path, options=grants(top)).stdout, "content", "the same, granted")
+    missing = native("cat", os.path.join(top, "nothing"))
+    check_equal(missing.error, "guest exited with code 1", "a file that nobody has")
+    check_equal(native("cat", path, "nothing", options=grants(top)).error, "guest exited with code 1", "a granted one")
+
+
 # ---- whose it is ---------------------------------------------------------------------------------
 
 

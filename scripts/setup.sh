@@ -8,7 +8,7 @@ build=(gcc libc6-dev musl-dev make meson ninja-build pkg-config cmake lld
     clang wasi-libc libclang-rt-14-dev-wasm32) # for the samples
 test=(clang-format clang-tidy git libclang-rt-14-dev libstd-rust-dev-wasm32 python3-jsonschema rustc
     shellcheck strace wabt
-    perl python3-pip python3-venv stress-ng xz-utils # guests of tests/system/native_*.py
+    patch perl procps python3-pip python3-venv stress-ng xz-utils # guests of tests/system/native_*.py
     bubblewrap # the yardstick of tests/bench
     qemu-system-x86 busybox-static) # the machine of tests/system/microvm.py; it fetches its kernel
 # for a container of tests/system/docker.py; Docker's own package has another name and will do

@@ -418,10 +418,18 @@ def _():
 @test("a memory limit in which not even the cell can start gives a result all the same")
 def _():
     for way in ways():
-        for size in ("1", "4096", "64KiB", "1MiB"):
+        for size in ("1MiB", "1100KiB", "2MiB"):
             done = native("true", options=["--memory", size], **way)
             check_in(done.reason, ("memory_limit", "backend_error", "not_started", "signal", "exited"), size)
             check_nothing_left()
+
+
+@test("a memory limit without a unit is taken for the mistake that it is")
+def _():
+    for size in ("1", "64", "512KiB"):
+        done = native("true", options=["--memory", size])
+        check_equal((done.status, done.reason), (2, "invalid"), size)
+        check_in("MiB", done.error, "error")
 
 
 def build_greedy(folder):

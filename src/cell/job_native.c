@@ -128,7 +128,7 @@ static int refuse_program(const char *program, int number, struct err *err)
                              "on the path " CELL_PATH ", or grant its directory with --allow-dir");
     }
     if (number == EAGAIN || number == ENOMEM)
-        return err_sys(err, ERR_HOST, "cannot start '%s'", program);
+        return err_sys(err, ERR_BACKEND, "cannot start '%s'", program);
     return err_sys(err, ERR_UNREADABLE, "cannot run '%s'", program);
 }
 
@@ -140,7 +140,7 @@ static int start_program(const struct cell *cell, pid_t *ret_pid, struct err *er
         clone(become_program, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
 
     if (pid < 0)
-        return err_sys(err, ERR_HOST, "cannot start a process in the cell");
+        return err_sys(err, ERR_BACKEND, "cannot start a process in the cell");
     if (start.failed != 0)
         return refuse_program(cell->plan.native.program, start.failed, err);
     *ret_pid = pid;

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 build=(gcc libc6-dev musl-dev make meson ninja-build pkg-config cmake lld
-    libjansson-dev libsodium-dev libseccomp-dev python3
+    libjansson-dev libsodium-dev libseccomp-dev libsqlite3-dev libyaml-dev python3
     clang wasi-libc libclang-rt-14-dev-wasm32) # for the samples
 test=(clang-format clang-tidy git libclang-rt-14-dev libstd-rust-dev-wasm32 python3-jsonschema rustc
     shellcheck strace wabt

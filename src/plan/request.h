@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/digest.h"
+#include "plan/capability.h"
 #include "plan/limits.h"
 
 /* A larger module is refused: nothing that people build comes near, and it bounds the compiler. */
@@ -55,6 +56,21 @@ struct request_label {
     const char *name, *value;
 };
 
+/* A capability of a wasm guest's door. */
+struct request_capability {
+    enum capability capability; /* fs_read, fs_write or exec_run */
+    const char *path; /* fs_*: beneath it; NULL: the request's own directories, as they are granted.
+                         exec_run: NULL, `commands` are its scope */
+};
+
+/* What exec_run may run. */
+struct request_command {
+    const char *program; /* as request.program, without a path of the guest's own */
+    const char **args;   /* as a policy's rule has them: '*' within a word, "*" at the end */
+    size_t n_args;
+    bool any_args; /* any further arguments */
+};
+
 enum stdin_kind { STDIN_NONE, STDIN_INHERIT, STDIN_FILE, STDIN_BYTES };
 
 struct request {
@@ -81,6 +97,12 @@ struct request {
     bool tty;        /* a terminal of its own instead of pipes */
     enum apply apply;
     bool diff; /* the changes as a unified diff too */
+
+    /* BACKEND_WASM: what it may ask for through its door */
+    struct request_capability *capabilities;
+    size_t n_capabilities;
+    struct request_command *commands;
+    size_t n_commands;
 
     /* all of them */
     const char *language; /* of `source`, a row of language.h; NULL where no text is run */

@@ -1,12 +1,16 @@
 #include "wasp.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "gate/call.h"
+#include "gate/service.h"
 #include "report/envelope.h"
 #include "report/explain.h"
+#include "report/judgement.h"
 #include "report/settle.h"
 #include "run/result.h"
 
@@ -19,7 +23,8 @@ void wasp_say(int fd, const char *line)
 
     if (fd < 0)
         return;
-    if (buf_add_string(&text, "wasp: ") < 0 || buf_add_string(&text, line) < 0 ||
+    /* What has a verdict was redacted with it; other verbs' errors come here as they are. */
+    if (buf_add_string(&text, "wasp: ") < 0 || redact_copy(line, strlen(line), NULL, &text) < 0 ||
         buf_add_char(&text, '\n') < 0)
         return;
     (void) fd_write_all(fd, text.data, text.len); /* nobody is left to tell */
@@ -48,33 +53,63 @@ static int say_error(const struct result *result, const struct request *request,
 }
 
 /* Every run and every refusal ends here, so that each has one envelope and one last event. */
-static int tell(const struct result *result, const struct request *request,
-                const struct changes_report *changes, const struct wasp_report *report)
+static int tell(const struct envelope *envelope, const struct wasp_report *report)
 {
-    int status = envelope_write(report->out, result, request, changes, report->timings) < 0
+    int status = envelope_write(report->out, envelope) < 0
                      ? say_unwritten(report)
-                     : say_error(result, request, report);
+                     : say_error(envelope->result, envelope->request, report);
 
-    events_end(report->events, result, request, status);
+    events_end(report->events, envelope->result, envelope->request, status);
     return status;
 }
 
-int wasp_run(const struct request *request, const struct places *places, struct arena *arena,
+static void run_admitted(const struct request *request, struct gate *gate, struct arena *arena,
+                         const struct wasp_report *report, struct result *result)
+{
+    _cleanup_(service_release) struct service service = SERVICE_NONE;
+    struct observer observer = events_observer(report->events);
+    struct err err;
+
+    observer.guard = gate_guard(gate);
+    if (request->n_capabilities > 0) {
+        if (service_open(&service, gate, request, &observer, arena, &err) < 0) {
+            result_fail(result, &err);
+            return;
+        }
+        observer.door = &service.door;
+    }
+    run_request(request, gate->places, &observer, arena, result);
+}
+
+int wasp_run(struct request *request, struct gate *gate, struct arena *arena,
              const struct wasp_report *report)
 {
     _cleanup_(result_release) struct result result;
-    uint64_t output_max = request->limits.value[LIMIT_OUTPUT];
-
-    result_init(&result, output_max < SIZE_MAX ? (size_t) output_max : SIZE_MAX);
-    events_begin(report->events, &result, request);
-    const struct observer observer = events_observer(report->events);
-    uint64_t started_ns = clock_realtime_ns();
-    run_request(request, places, &observer, arena, &result);
     _cleanup_(changes_report_release) struct changes_report changes;
+    bool has_changes = false;
+
+    result_init(&result, NO_OUTPUT);
+    result.secrets = request->secrets;
     changes_report_init(&changes);
-    bool has_changes =
-        settle_changes(request, places, started_ns, report->ask, arena, &result, &changes);
-    return tell(&result, request, has_changes ? &changes : NULL, report);
+    bool admitted = gate_admit(gate, request, &result);
+    uint64_t output_max = request->limits.value[LIMIT_OUTPUT];
+    result_set_output(&result, output_max < SIZE_MAX ? (size_t) output_max : SIZE_MAX);
+    events_begin(report->events, &result, request);
+    if (gate->leave.approval)
+        events_approval(report->events, gate->leave.approval, gate->leave.approval_expires_ms);
+    if (admitted) {
+        uint64_t started_ns = clock_realtime_ns();
+        run_admitted(request, gate, arena, report, &result);
+        has_changes = settle_changes(request, gate->places, started_ns, report->ask, arena, &result,
+                                     &changes);
+        gate_end(gate, &result);
+    }
+    return tell(&(struct envelope){.result = &result,
+                                   .request = request,
+                                   .leave = &gate->leave,
+                                   .changes = has_changes ? &changes : NULL,
+                                   .with_timings = report->timings},
+                report);
 }
 
 int wasp_refuse(const struct err *why, const struct wasp_report *report)
@@ -82,8 +117,9 @@ int wasp_refuse(const struct err *why, const struct wasp_report *report)
     _cleanup_(result_release) struct result result;
 
     result_init(&result, NO_OUTPUT);
+    result.secrets = report->secrets;
     result_fail(&result, why);
-    return tell(&result, NULL, NULL, report);
+    return tell(&(struct envelope){.result = &result}, report);
 }
 
 int wasp_cancel(int signal, const struct wasp_report *report)
@@ -93,7 +129,7 @@ int wasp_cancel(int signal, const struct wasp_report *report)
     result_init(&result, NO_OUTPUT);
     result.reason = REASON_CANCELLED;
     result.signal = signal;
-    return tell(&result, NULL, NULL, report);
+    return tell(&(struct envelope){.result = &result}, report);
 }
 
 int wasp_answer(const struct err *why, uint64_t took_ns, const struct wasp_report *report)
@@ -111,6 +147,29 @@ int wasp_answer(const struct err *why, uint64_t took_ns, const struct wasp_repor
     if (envelope_write_answer(report->out, &result) < 0)
         return say_unwritten(report);
     return say_error(&result, NULL, report);
+}
+
+int wasp_call(enum door_call call, const char *json, struct request *request, struct gate *gate,
+              struct arena *arena, const struct wasp_report *report)
+{
+    _cleanup_(buf_release) struct buf answer = BUF_INIT(DOOR_MAX_ANSWER);
+    _cleanup_(result_release) struct result result;
+
+    result_init(&result, NO_OUTPUT);
+    call_once(gate, request, call, json, arena, &answer, &result);
+    return tell(&(struct envelope){.result = &result, .leave = &gate->leave, .answer = &answer},
+                report);
+}
+
+int wasp_judge(struct request *request, struct gate *gate, const struct wasp_report *report)
+{
+    struct err err;
+
+    if (gate_explain(gate, request, &err) < 0)
+        return wasp_refuse(&err, report);
+    return judgement_write(report->out, &gate->leave, &gate->needs, &gate->decision) < 0
+               ? say_unwritten(report)
+               : 0;
 }
 
 int wasp_explain(const struct request *request, const struct wasp_report *report)

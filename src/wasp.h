@@ -8,6 +8,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/redact.h"
+#include "gate/gate.h"
+#include "plan/door.h"
 #include "plan/request.h"
 #include "report/events.h"
 #include "report/settle.h"
@@ -19,6 +22,7 @@ struct wasp_report {
     int log;               /* the one line for people when the status is error; -1: nowhere */
     bool timings;          /* add `timings_us` */
     struct events *events; /* what is told while it runs; NULL: to nobody */
+    const struct secrets *secrets; /* what no answer may show; NULL: nothing is registered */
     /* Asks a person whether to apply what the guest changed. NULL: there is nobody to ask. */
     settle_ask *ask;
 };
@@ -28,9 +32,20 @@ struct wasp_report {
  * (CONTRACT §2): 125, whatever else happened, if the object could not be written.
  */
 
-/* Runs the request. The caller has blocked SIGINT, SIGTERM and SIGHUP and ignores SIGPIPE. */
-int wasp_run(const struct request *request, const struct places *places, struct arena *arena,
+/*
+ * Has the request judged and runs it; the gate is open and may lower its limits. The caller has
+ * blocked SIGINT, SIGTERM and SIGHUP and ignores SIGPIPE.
+ */
+int wasp_run(struct request *request, struct gate *gate, struct arena *arena,
              const struct wasp_report *report);
+/*
+ * One capability without a guest: the arguments are JSON, as the guest would have put them.
+ * request, a native one that grants nothing, has the limits.
+ */
+int wasp_call(enum door_call call, const char *json, struct request *request, struct gate *gate,
+              struct arena *arena, const struct wasp_report *report);
+/* Shows how it would be judged, and runs, counts and records nothing. */
+int wasp_judge(struct request *request, struct gate *gate, const struct wasp_report *report);
 /* Answers for a request that never came to be. */
 int wasp_refuse(const struct err *why, const struct wasp_report *report);
 /* Answers for one that a signal ended before it came to be. */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/sha256_blocks.h"
+
 /*
  * sodium_init is not called: it chooses faster variants for the CPU and opens the random device.
  * The functions used here start out with their portable variant, keep no state outside their
@@ -36,9 +38,35 @@ void sha256_init(struct sha256 *sha)
     (void) crypto_hash_sha256_init(sha256_state(sha));
 }
 
+/* Between whole blocks, as many as there are go past libsodium, which has no fast variant. */
+static size_t add_blocks(crypto_hash_sha256_state *state, const uint8_t *bytes, size_t len)
+{
+    size_t n = len / SHA256_BLOCK_BYTES;
+    uint64_t bits = (uint64_t) n * SHA256_BLOCK_BYTES * 8;
+
+    if (n == 0 || state->count % (SHA256_BLOCK_BYTES * 8) != 0 ||
+        !sha256_blocks(state->state, bytes, n))
+        return 0;
+    state->count += bits;
+    return n * SHA256_BLOCK_BYTES;
+}
+
 void sha256_add(struct sha256 *sha, const void *bytes, size_t len)
 {
-    (void) crypto_hash_sha256_update(sha256_state(sha), bytes, len);
+    crypto_hash_sha256_state *state = sha256_state(sha);
+    size_t begun = state->count / 8 % SHA256_BLOCK_BYTES;
+    size_t first = begun > 0 ? SHA256_BLOCK_BYTES - begun : 0; /* ends the block that was begun */
+    const uint8_t *at = bytes;
+
+    if (len == 0)
+        return;
+    if (first > len)
+        first = len;
+    if (first > 0)
+        (void) crypto_hash_sha256_update(state, at, first);
+    first += add_blocks(state, at + first, len - first);
+    if (len > first)
+        (void) crypto_hash_sha256_update(state, at + first, len - first);
 }
 
 void sha256_finish(struct sha256 *sha, struct digest *ret_digest)

@@ -12,6 +12,8 @@ enum err_code {
     ERR_USAGE,         /* a command line that makes no sense */
     ERR_REQUEST,       /* a manifest or a value in it that makes no sense */
     ERR_DENIED,        /* refused by a rule; the hint names the grant */
+    ERR_APPROVAL,      /* waits for a person's word */
+    ERR_SIMULATE,      /* must be shown first, and then be asked for with its digest */
     ERR_NOT_FOUND,     /* module or program is not there */
     ERR_UNREADABLE,    /* there, but cannot be read, or is no regular file */
     ERR_TOO_LARGE,     /* module above the size wasp takes */

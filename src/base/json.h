@@ -46,6 +46,8 @@ void json_put_string(struct json_writer *json, const char *text); /* NULL gives 
 /* Bytes as text: what is not UTF-8 shows as U+FFFD. */
 void json_put_text(struct json_writer *json, const char *bytes, size_t len);
 void json_put_base64(struct json_writer *json, const char *bytes, size_t len);
+/* A value that is JSON already, by our own writer's word. */
+void json_put_json(struct json_writer *json, const char *text, size_t len);
 void json_put_uint(struct json_writer *json, uint64_t value);
 void json_put_int(struct json_writer *json, int64_t value);
 void json_put_bool(struct json_writer *json, bool value);

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -71,8 +72,35 @@ static int limit_files(const struct plan *plan)
     return cell_limit(RLIMIT_NOFILE, "open files", plan->limits.value[LIMIT_OPEN_FILES], &ignored);
 }
 
+/*
+ * A policy that allowed a program judged a file of the host's. In the guest's view another one may
+ * lie at its place: a directory that was granted there, say. errno of the refusal, or 0.
+ */
+static int check_judged(const struct plan *plan, const char *path)
+{
+    struct stat st;
+
+    if (plan->native.program_ino == 0 || stat(path, &st) < 0)
+        return 0; /* none was judged; or exec says what is wrong */
+    return st.st_dev == plan->native.program_dev && st.st_ino == plan->native.program_ino ? 0
+                                                                                          : ESTALE;
+}
+
+/* Comes back only if it failed, with what errno says of it. */
+static int exec_judged(const struct plan *plan, const char *path, char *const *argv,
+                       char *const *env)
+{
+    int refused = check_judged(plan, path);
+
+    if (refused != 0)
+        return refused;
+    (void) execve(path, argv, env); /* as above: errno says why */
+    return errno;
+}
+
 /* Each place of the fixed path in turn, as execvp does; what is there but cannot run says so. */
-static int exec_on_path(const char *name, char *const *argv, char *const *env)
+static int exec_on_path(const struct plan *plan, const char *name, char *const *argv,
+                        char *const *env)
 {
     char path[PATH_SIZE];
     int found = ENOENT;
@@ -84,9 +112,11 @@ static int exec_on_path(const char *name, char *const *argv, char *const *env)
             memcpy(path, at, len);
             path[len] = '/';
             memcpy(path + len + 1, name, name_len + 1);
-            (void) execve(path, argv, env); /* comes back only if it failed: errno says why */
-            if (errno != ENOENT && errno != ENOTDIR)
-                found = errno;
+            int failed = exec_judged(plan, path, argv, env);
+            if (failed == ESTALE)
+                return failed;
+            if (failed != ENOENT && failed != ENOTDIR)
+                found = failed;
         }
         at += len + (at[len] == ':');
     }
@@ -108,11 +138,9 @@ static int become_program(void *data)
         (plan->isolation == ISOLATION_LANDLOCK && cell_scope_signals() < 0))
         start->failed = errno;
     else if (strchr(program, '/') == NULL)
-        start->failed = exec_on_path(program, argv, env);
-    else {
-        (void) execve(program, argv, env); /* as above */
-        start->failed = errno;
-    }
+        start->failed = exec_on_path(plan, program, argv, env);
+    else
+        start->failed = exec_judged(plan, program, argv, env);
     _exit(127);
 }
 
@@ -127,6 +155,10 @@ static int refuse_program(const char *program, int number, struct err *err)
         return err_hint(err, "the view has the system's programs and what you grant: look for it "
                              "on the path " CELL_PATH ", or grant its directory with --allow-dir");
     }
+    if (number == ESTALE)
+        return err_set(err, ERR_UNREADABLE,
+                       "'%s' in the guest's view is not the program that the policy judged",
+                       program);
     if (number == EAGAIN || number == ENOMEM)
         return err_sys(err, ERR_BACKEND, "cannot start '%s'", program);
     return err_sys(err, ERR_UNREADABLE, "cannot run '%s'", program);

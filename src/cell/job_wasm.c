@@ -81,6 +81,8 @@ static int make_wasi(struct job *job, const struct cell *cell, struct err *err)
         .unprotected = plan->unprotected,
         .limits = &plan->limits,
         .deadline_ns = plan->deadline_ns,
+        .has_door = plan->has_door,
+        .door = CELL_FD_DOOR,
         .denied = note_denial,
         .data = job,
     };

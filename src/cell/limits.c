@@ -14,8 +14,8 @@
 /* The runner's own frames below the guest's. */
 #define RUNNER_STACK_BYTES (1ULL << 20)
 /*
- * Standard streams, plan, tell, code, grants and the resolver's short-lived parents, beside the
- * guest's files.
+ * Standard streams, plan, tell, code, door, grants and the resolver's short-lived parents, beside
+ * the guest's files.
  */
 #define RUNNER_FILES 16
 /* Cranelift's workers: one a core, with room. */
@@ -89,7 +89,7 @@ int cell_set_limits(struct cell *cell, struct err *err)
             0 ||
         cell_limit(
             RLIMIT_NOFILE, "open files",
-            add_capped(limit[LIMIT_OPEN_FILES], RUNNER_FILES + CELL_FD_CODE + 1 + plan->n_grants),
+            add_capped(limit[LIMIT_OPEN_FILES], RUNNER_FILES + CELL_FD_DOOR + 1 + plan->n_grants),
             err) < 0)
         return -1;
     cell->walls |= WALL_RLIMITS;

@@ -89,11 +89,11 @@ int cell_receive_plan(struct cell *cell, struct err *err)
     const struct plan *plan = &cell->plan;
     /* as an ordinary user the cell opens the grants itself, later */
     size_t passed = plan->identity == IDENTITY_USER ? 0 : plan->n_grants;
-    int first = cell_first_grant(plan->job);
+    int first = cell_first_grant(plan);
     if (plan->identity == IDENTITY_RANGE && plan->native.rootfs[0] != '\0')
         cell->rootfs = first++;
     if (plan->isolation != cell->isolation || plan->n_grants > CELL_MAX_GRANTS ||
-        count != (size_t) first - 1 + passed)
+        (plan->has_door && plan->job != JOB_WASM) || count != (size_t) first - 1 + passed)
         return err_set(err, ERR_BACKEND, "the plan does not fit the cell");
     for (size_t i = 0; i < CELL_MAX_GRANTS; i++)
         cell->grants[i] = i < passed ? first + (int) i : -1;

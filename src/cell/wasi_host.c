@@ -132,8 +132,9 @@ static int refuse_imports(const struct buf *unknown, size_t count, struct err *e
         "the module imports %zu thing%s that wasp does not offer, or not with that type: %s", count,
         count == 1 ? "" : "s", unknown->data);
     return err_hint(
-        err, "wasp offers the functions of wasi_snapshot_preview1 and wasi_unstable; build the "
-             "module for wasm32-wasi (WASI preview 1)");
+        err, "wasp offers the functions of wasi_snapshot_preview1 and wasi_unstable, and fs_read, "
+             "fs_write, exec_run and answer of `wasp`; build the module for wasm32-wasi (WASI "
+             "preview 1)");
 }
 
 int wasi_host_link(struct wasi_host *host, wasmtime_context_t *context,

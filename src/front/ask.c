@@ -13,7 +13,8 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-#define SHOWN 20 /* entries; more scroll away unread */
+#define SHOWN_PLAN 4096 /* bytes of a plan */
+#define SHOWN 20        /* entries; more scroll away unread */
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
@@ -100,7 +101,7 @@ static int watch_signals(void)
 #define PATIENCE_MS (5 * 60 * 1000)
 
 /* One line; a longer one is no answer. */
-static bool read_yes(int tty)
+static enum gate_word read_word(int tty)
 {
     _cleanup_fd_ int signals = watch_signals();
     struct pollfd events[] = {{.fd = tty, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -108,12 +109,21 @@ static bool read_yes(int tty)
 
     /* no answer is an answer: whoever called us waits for the result */
     if (signals < 0 || poll(events, ARRAY_SIZE(events), PATIENCE_MS) <= 0 || events[1].revents != 0)
-        return false;
+        return WORD_NONE;
     ssize_t n = read(tty, line, sizeof(line));
-    if (n <= 0 || line[n - 1] != '\n')
-        return false;
+    if (n <= 0)
+        return WORD_NONE;
+    if (line[n - 1] != '\n')
+        return WORD_NO;
     line[n - 1] = '\0';
-    return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
+    return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0 ? WORD_YES : WORD_NO;
+}
+
+/* Puts the question to the terminal. */
+static enum gate_word ask(int tty, const struct buf *text)
+{
+    (void) tcflush(tty, TCIFLUSH); /* what was typed before was no answer to this */
+    return fd_write_all(tty, text->data, text->len) == 0 ? read_word(tty) : WORD_NONE;
 }
 
 bool changes_ask(const struct changes *changes)
@@ -121,10 +131,51 @@ bool changes_ask(const struct changes *changes)
     _cleanup_(buf_release) struct buf text = BUF_INIT((size_t) 1024 * 1024);
     _cleanup_fd_ int tty = open_terminal();
 
-    if (tty < 0 || add_question(&text, changes) < 0)
-        return false;
-    (void) tcflush(tty, TCIFLUSH); /* what was typed before was no answer to this */
-    if (fd_write_all(tty, text.data, text.len) < 0)
-        return false;
-    return read_yes(tty);
+    return tty >= 0 && add_question(&text, changes) == 0 && ask(tty, &text) == WORD_YES;
+}
+
+/* ---- approval -------------------------------------------------------------------------------- */
+
+static int add_item(struct buf *text, const struct approval_item *item)
+{
+    if (buf_printf(text, "  %s ", capability_rows[item->capability].name) < 0 ||
+        change_quote(text, "", item->scope) < 0)
+        return -1;
+    if (item->rule && (buf_add_string(text, ", by ") < 0 || change_quote(text, "", item->rule) < 0))
+        return -1;
+    if (item->reason &&
+        (buf_add_string(text, ": ") < 0 || change_quote(text, "", item->reason) < 0))
+        return -1;
+    return buf_add_char(text, '\n');
+}
+
+/* All of it, source and input too, if that can be read at a glance. */
+static int add_plan(struct buf *text, const struct approval *approval)
+{
+    if (strlen(approval->plan) <= SHOWN_PLAN)
+        return buf_add_string(text, "  in full: ") < 0 || change_quote(text, "", approval->plan) < 0
+                   ? -1
+                   : buf_add_char(text, '\n');
+    return approval->id[0] ? buf_printf(text, "  in full: wasp approvals %s\n", approval->id) : 0;
+}
+
+static int add_approval(struct buf *text, const struct approval *approval)
+{
+    if (buf_add_string(text, "wasp: ") < 0 || change_quote(text, "", approval->holder) < 0 ||
+        buf_add_string(text, " wants to run ") < 0 ||
+        change_quote(text, "", approval->summary) < 0 || buf_add_char(text, '\n') < 0 ||
+        add_plan(text, approval) < 0 || buf_add_string(text, "and needs approval for\n") < 0)
+        return -1;
+    for (size_t i = 0; i < approval->n_items; i++)
+        if (add_item(text, &approval->items[i]) < 0)
+            return -1;
+    return buf_add_string(text, "approve it this once? [yes/no] ");
+}
+
+enum gate_word approval_ask(const struct approval *approval)
+{
+    _cleanup_(buf_release) struct buf text = BUF_INIT((size_t) 1024 * 1024);
+    _cleanup_fd_ int tty = open_terminal();
+
+    return tty >= 0 && add_approval(&text, approval) == 0 ? ask(tty, &text) : WORD_NONE;
 }

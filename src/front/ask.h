@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "gate/gate.h"
 #include "store/changes.h"
 
 /*
@@ -12,3 +13,5 @@
  * stay pending: false.
  */
 bool changes_ask(const struct changes *changes);
+/* Shows what would run and what for it needs approval, and asks; WORD_NONE as above. */
+enum gate_word approval_ask(const struct approval *approval);

@@ -9,21 +9,39 @@
 #include "front/input.h"
 #include "front/launch.h"
 
-static bool is_wasm(const struct run_options *options)
+/* By policy where the words do not say; never a weaker one than a policy names. */
+static int choose_backend(struct launch *launch, struct arena *arena, enum backend *ret_backend,
+                          struct err *err)
 {
-    return options->backend && strcmp(options->backend, request_backend_names[BACKEND_WASM]) == 0;
+    const struct run_options *options = &launch->options;
+    int asked = options->backend ? choice_find(request_backend_names, options->backend) : -1;
+
+    if (launch_open_gate(launch, arena, err) < 0)
+        return -1;
+    return decide_backend(&launch->gate.authority, options->request.language, asked, BACKEND_NATIVE,
+                          ret_backend, err);
 }
 
 /*
  * The backend decides what the other words mean, and may stand behind them. Options are read to the
- * end whatever is wrong with them, so that the first reading tells it.
+ * end whatever is wrong with them, so that the first reading tells it; what is wrong for one
+ * backend only is told by the reading for the one that is taken.
  */
 static int read_words(struct launch *launch, const struct call *call, struct err *err)
 {
+    enum backend backend;
+    struct err chosen;
     int rc = launch_read(launch, &code_syntax, BACKEND_NATIVE, call, err);
 
-    if (is_wasm(&launch->options))
-        return launch_read(launch, &code_wasm_syntax, BACKEND_WASM, call, err);
+    if (!launch->options.request.language || !launch->environment.places.system_dir)
+        return rc; /* no word, or no environment, to choose by */
+    if (choose_backend(launch, call->arena, &backend, &chosen) < 0) {
+        if (rc == 0)
+            *err = chosen;
+        return -1;
+    }
+    if (backend == BACKEND_WASM)
+        return launch_read_again(launch, &code_wasm_syntax, BACKEND_WASM, call, err);
     if (rc == 0 && launch->options.runtime)
         return err_set(err, ERR_USAGE,
                        "--runtime is for '--backend wasm': add that, or leave it out");
@@ -61,6 +79,13 @@ static int read_source(struct launch *launch, struct arena *arena, struct err *e
         return err_set(err, ERR_USAGE,
                        "standard input cannot be the source and what the guest "
                        "reads: give one of them as a file");
+    /* it is read with the owner's rights, before any policy is asked */
+    if (options->gate.principal.is_agent && strcmp(options->source_file, "-") != 0) {
+        (void) err_set(
+            err, ERR_DENIED,
+            "an agent cannot have a file of the owner's read as source"); /* -1, as above */
+        return err_hint(err, "give the source itself, with -c or on standard input ('-')");
+    }
     return read_source_file(launch, arena, err);
 }
 
@@ -68,7 +93,7 @@ static int read_code(struct launch *launch, const struct call *call, struct err 
 {
     if (read_words(launch, call, err) < 0 || read_source(launch, call->arena, err) < 0)
         return -1;
-    if (is_wasm(&launch->options) && !launch->options.runtime)
+    if (launch->options.request.backend == BACKEND_WASM && !launch->options.runtime)
         launch->options.runtime = launch->options.request.language;
     return 0;
 }
@@ -91,5 +116,6 @@ const struct verb verb_code = {
              "finds it as a file of its own and the ARGS as its arguments. Answers as 'wasp run' "
              "does.",
     .answers_with_envelope = true,
+    .launches = true,
     .main = run,
 };

@@ -22,5 +22,6 @@ const struct verb verb_exec = {
              "object ('wasp schema result'); the exit status is the guest's own, or tells why "
              "there is none.",
     .answers_with_envelope = true,
+    .launches = true,
     .main = run,
 };

@@ -22,5 +22,6 @@ const struct verb verb_run = {
              "why there is "
              "none.",
     .answers_with_envelope = true,
+    .launches = true,
     .main = run,
 };

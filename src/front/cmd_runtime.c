@@ -286,6 +286,7 @@ static const struct verb verb_runtime_run = {
              "finds its own directories, read-only, and its own arguments before the ones given "
              "here; all else is granted as with 'wasp run'.",
     .answers_with_envelope = true,
+    .launches = true,
     .main = run,
 };
 

@@ -153,6 +153,7 @@ static const struct verb verb_sample_run = {
     .about = "Runs the sample as 'wasp run' runs the module that 'wasp sample build' writes, with "
              "the workspace granted for reading and writing, as '.'.",
     .answers_with_envelope = true,
+    .launches = true,
     .main = run,
 };
 

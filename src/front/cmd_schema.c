@@ -54,8 +54,11 @@ const struct verb verb_schema = {
     .about =
         "Prints a JSON Schema (2020-12), or without a name those there are: 'result' is what a "
         "run answers, 'request' a run as a manifest, 'plan' what --dry-run shows, 'events' a "
-        "line of --events, 'answer' what a verb answers that runs no guest, 'samples' what "
+        "line of --events, 'audit' a record of the audit log, 'audit-verify' what 'audit verify "
+        "--json' prints, 'answer' what a verb answers that runs no guest, 'samples' what "
         "'sample list' prints, 'runtimes' what 'runtime list' prints, 'changes' what is kept of an "
-        "overlay, 'doctor', 'gc' and 'version' what those verbs print with --json.",
+        "overlay, 'policy' a policy file, 'judgement' what 'policy explain' prints, 'grants' and "
+        "'approvals' what the verbs about those print with --json, 'policy-check', 'policy-show', "
+        "'doctor', 'gc' and 'version' what those verbs print with --json.",
     .main = schema,
 };

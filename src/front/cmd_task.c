@@ -8,6 +8,44 @@
 #include "front/manifest_file.h"
 #include "wasp.h"
 
+/*
+ * What a manifest says of policies. It can only narrow; but a policy in the user's place is for the
+ * owner to name, and so not for an agent's manifest.
+ */
+static int take_authority(struct launch *launch, const struct manifest *manifest, struct err *err)
+{
+    struct gate_options *gate = &launch->options.gate;
+
+    if (launch->has_gate)
+        return 0; /* it was opened with them */
+    if (manifest->tier != TIER_NONE && (gate->tier == TIER_NONE || manifest->tier < gate->tier))
+        gate->tier = manifest->tier;
+    if (manifest->policy && gate->principal.is_agent)
+        return err_set(err, ERR_DENIED, "policy: not for an agent's manifest: leave it out");
+    if (manifest->policy && gate->policy)
+        return err_set(err, ERR_USAGE, "the manifest names a policy, and --policy does: keep one");
+    if (manifest->policy)
+        gate->policy = manifest->policy;
+    return 0;
+}
+
+struct choice {
+    struct launch *launch;
+    struct arena *arena;
+};
+
+static int choose_backend(void *data, const struct manifest *manifest, const char *language,
+                          int asked, enum backend *ret_backend, struct err *err)
+{
+    const struct choice *choice = data;
+
+    if (take_authority(choice->launch, manifest, err) < 0 ||
+        launch_open_gate(choice->launch, choice->arena, err) < 0)
+        return -1;
+    return decide_backend(&choice->launch->gate.authority, language, asked, *ret_backend,
+                          ret_backend, err);
+}
+
 /* The manifest's request in the place of the options' own; what only options say stays. */
 static int take_manifest(struct launch *launch, struct arena *arena, struct err *err)
 {
@@ -15,7 +53,11 @@ static int take_manifest(struct launch *launch, struct arena *arena, struct err 
     bool no_cache = options->request.no_cache;
     struct manifest manifest;
 
-    if (manifest_file_read(options->manifest, arena, &manifest, &launch->signal, err) < 0)
+    struct choice choice = {launch, arena};
+
+    if (manifest_file_read(options->manifest, choose_backend, &choice, arena, &manifest,
+                           &launch->signal, err) < 0 ||
+        take_authority(launch, &manifest, err) < 0)
         return -1;
     if (no_cache && manifest.request.backend != BACKEND_WASM)
         return err_set(err, ERR_USAGE,
@@ -24,6 +66,10 @@ static int take_manifest(struct launch *launch, struct arena *arena, struct err 
     options->request = manifest.request;
     options->request.no_cache = no_cache;
     options->runtime = manifest.runtime;
+    if (manifest.n_grants > 0 && options->gate.n_grants == 0) {
+        options->gate.grants = manifest.grants;
+        options->gate.n_grants = manifest.n_grants;
+    }
     return 0;
 }
 
@@ -76,6 +122,7 @@ static const struct verb verb_task_run = {
     .about = "Runs the request in the manifest. What it does not name is not granted. Standard "
              "output is exactly one JSON object, as with 'wasp run'.",
     .answers_with_envelope = true,
+    .launches = true,
     .main = run,
 };
 

@@ -3,11 +3,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
 
+#define SYSTEM_DIR "/etc/wasp"
 #define DEFAULT_CACHE_MAX_BYTES (UINT64_C(2) << 30)
 
 /*
@@ -117,11 +119,53 @@ static int read_cache_max(uint64_t *ret_bytes, struct err *err)
     return text ? units_parse_size(text, "WASP_CACHE_MAX", ret_bytes, err) : 0;
 }
 
+/* What wasp obeys itself it still reads. */
+static void forget(const char *name)
+{
+    char *value = getenv(name);
+
+    if (value && strncmp(name, "WASP_", 5) != 0)
+        explicit_bzero(value, strlen(value));
+}
+
+/* Not 0 where it can be 1: only then no core goes to a program that core_pattern names, either. */
+static void forbid_core(void)
+{
+    struct rlimit core;
+
+    (void) getrlimit(RLIMIT_CORE, &core); /* cannot fail, nor can lowering it */
+    core.rlim_cur = core.rlim_max > 0;
+    (void) setrlimit(RLIMIT_CORE, &core);
+}
+
+int environment_take_secrets(struct request *request, struct arena *arena, struct secrets *secrets,
+                             struct err *err)
+{
+    struct err ignored; /* the first error is the one to tell, and what can be is registered */
+    int rc = 0;
+
+    if (request->n_secret_env == 0)
+        return 0;
+    forbid_core();
+    for (size_t i = 0; i < request->n_secret_env; i++) {
+        const char *name = request->secret_env[i];
+        if (request_put_secret(request, arena, name, getenv(name), secrets,
+                               rc < 0 ? &ignored : err) < 0)
+            rc = -1;
+    }
+    for (size_t i = 0; i < request->n_secret_env; i++)
+        forget(request->secret_env[i]);
+    return rc;
+}
+
 int environment_read(struct arena *arena, struct environment *ret_environment, struct err *err)
 {
-    struct environment environment = {.isolation = variable("WASP_ISOLATION")};
+    struct environment environment = {.home = absolute_variable("HOME"),
+                                      .isolation = variable("WASP_ISOLATION")};
     struct places *places = &environment.places;
 
+    places->system_dir = SYSTEM_DIR;
+    places->home = absolute_variable("HOME");
     for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
         const char **path = (const char **) ((char *) places + folders[i].at);
         if (read_folder(&folders[i], arena, path, err) < 0)
@@ -132,6 +176,8 @@ int environment_read(struct arena *arena, struct environment *ret_environment, s
         return -1;
 #ifdef WASP_TEST_HOOKS
     const char *without = variable("WASP_TEST_WITHOUT");
+    if (absolute_variable("WASP_TEST_SYSTEM_DIR"))
+        places->system_dir = absolute_variable("WASP_TEST_SYSTEM_DIR");
     places->test_cell = variable("WASP_TEST_CELL");
     places->test_without = without ? (uint32_t) strtoul(without, NULL, 0) : 0;
 #endif

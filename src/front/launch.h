@@ -10,7 +10,11 @@
 struct launch {
     struct environment environment;
     struct run_options options;
-    int signal; /* one came before there was a request; 0: none */
+    struct gate gate;
+    bool has_gate;
+    bool only_judges;       /* `policy explain`: the verdict is the answer */
+    struct secrets secrets; /* what no answer may show */
+    int signal;             /* one came before there was a request; 0: none */
 };
 
 /*
@@ -19,11 +23,20 @@ struct launch {
  */
 int launch_read(struct launch *launch, const struct syntax *syntax, enum backend backend,
                 const struct call *call, struct err *err);
+/* The words once more, for another backend; the gate stays open. */
+int launch_read_again(struct launch *launch, const struct syntax *syntax, enum backend backend,
+                      const struct call *call, struct err *err);
 /*
  * Judges the request as a whole, from text alone, when all its parts are there: its isolation, what
  * runs its source, what holds between the parts. For whoever does not go on to launch_answer.
  */
 int launch_judge(struct launch *launch, struct arena *arena, struct err *err);
+/*
+ * Opens the gate, unless it is open: for whoever needs a policy's word before the request is whole.
+ * launch_answer closes it; who does not get there does so himself.
+ */
+int launch_open_gate(struct launch *launch, struct arena *arena, struct err *err);
+void launch_close_gate(struct launch *launch);
 /*
  * Judges the request, runs it, or shows it for a dry run, and answers. failed is why there is none
  * to run, or NULL. Returns the exit status.

@@ -14,9 +14,10 @@
 #include "wasp.h"
 
 static const struct verb *const verbs[] = {
-    &verb_run,        &verb_exec,    &verb_code,    &verb_sample, &verb_task,
-    &verb_runtime,    &verb_changes, &verb_gc,      &verb_doctor, &verb_schema,
-    &verb_completion, &verb_help,    &verb_version, NULL,
+    &verb_run,     &verb_exec,    &verb_code,   &verb_sample, &verb_task,      &verb_call,
+    &verb_runtime, &verb_changes, &verb_policy, &verb_grant,  &verb_approvals, &verb_approve,
+    &verb_deny,    &verb_audit,   &verb_gc,     &verb_doctor, &verb_schema,    &verb_completion,
+    &verb_help,    &verb_version, NULL,
 };
 
 /* What people type who know other commands. */

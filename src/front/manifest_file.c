@@ -33,8 +33,8 @@ static int resolve_sample(struct manifest *manifest, struct err *err)
     return 0;
 }
 
-int manifest_file_read(const char *path, struct arena *arena, struct manifest *ret_manifest,
-                       int *ret_signal, struct err *err)
+int manifest_file_read(const char *path, manifest_choose *choose, void *data, struct arena *arena,
+                       struct manifest *ret_manifest, int *ret_signal, struct err *err)
 {
     _cleanup_(buf_release) struct buf text = BUF_INIT(READ_BYTES);
     const char *folder = NULL;
@@ -43,7 +43,8 @@ int manifest_file_read(const char *path, struct arena *arena, struct manifest *r
     if (input_read(path, "manifest", &text, ret_signal, err) < 0 ||
         take_folder(path, arena, &folder, err) < 0)
         return -1;
-    if (manifest_parse(text.data ? text.data : "", text.len, folder, arena, &manifest, err) < 0 ||
+    if (manifest_parse_with(text.data ? text.data : "", text.len, folder, choose, data, arena,
+                            &manifest, err) < 0 ||
         resolve_sample(&manifest, err) < 0)
         return -1;
     *ret_manifest = manifest;

@@ -13,5 +13,5 @@
  * the working directory. 0, or -1 and *err. SIGINT, SIGTERM and SIGHUP, which the caller has
  * blocked, end the wait for standard input: -1 and *ret_signal.
  */
-int manifest_file_read(const char *path, struct arena *arena, struct manifest *ret_manifest,
-                       int *ret_signal, struct err *err);
+int manifest_file_read(const char *path, manifest_choose *choose, void *data, struct arena *arena,
+                       struct manifest *ret_manifest, int *ret_signal, struct err *err);

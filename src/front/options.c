@@ -106,7 +106,7 @@ static void join_choices(const char *const *choices, char *to, size_t size)
 static int check_choice(const char *const *choices, const char *name, const char *word,
                         struct err *err)
 {
-    char all[128];
+    char all[384];
 
     if (!choices || choice_find(choices, word) >= 0)
         return 0;

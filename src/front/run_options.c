@@ -10,6 +10,7 @@ void run_options_init(struct run_options *options, enum backend backend)
 {
     *options = (struct run_options){0};
     request_init(&options->request, backend);
+    principal_owner(&options->gate.principal);
 }
 
 static int take_dir(void *target, struct arena *arena, const char *word, struct err *err)
@@ -31,6 +32,15 @@ static int take_forced_env(void *target, struct arena *arena, const char *word, 
     struct run_options *options = target;
 
     return request_add_env(&options->request, arena, word, true, err);
+}
+
+static int take_secret_env(void *target, struct arena *arena, const char *word, struct err *err)
+{
+    struct run_options *options = target;
+
+    if (request_add_secret_env(&options->request, arena, word, err) < 0)
+        return err_prefix(err, "--secret-env");
+    return 0;
 }
 
 static int take_unprotected(void *target, struct arena *arena, const char *word, struct err *err)
@@ -67,6 +77,24 @@ static int take_pin(void *target, struct arena *arena, const char *word, struct 
 
     if (request_set_pin(&options->request, arena, word, err) < 0)
         return err_prefix(err, "--module-sha256");
+    return 0;
+}
+
+static int take_capability(void *target, struct arena *arena, const char *word, struct err *err)
+{
+    struct run_options *options = target;
+
+    if (request_add_capability(&options->request, arena, NULL, word, err) < 0)
+        return err_prefix(err, "--capability");
+    return 0;
+}
+
+static int take_command(void *target, struct arena *arena, const char *word, struct err *err)
+{
+    struct run_options *options = target;
+
+    if (request_add_command_text(&options->request, arena, word, err) < 0)
+        return err_prefix(err, "--command");
     return 0;
 }
 
@@ -152,6 +180,11 @@ static const struct option guest_rows[] = {
      .kind = OPTION_TAKE, .take = take_unprotected, .repeatable = true},
     {"--env", "NAME=VALUE", "give the guest a variable; nothing is inherited", .kind = OPTION_TAKE,
      .take = take_env, .repeatable = true},
+    {"--secret-env", "NAME",
+     "give the guest this variable of wasp's own environment, and take its value out of all that "
+     "is answered: output, events and messages show '[redacted]'; the guest itself can read it, "
+     "and so can whoever may read your processes' environment",
+     .kind = OPTION_TAKE, .take = take_secret_env, .repeatable = true},
     {"--stdin", "FILE|-",
      "what the guest reads; '-' is wasp's own standard input; nothing by default",
      .kind = OPTION_TAKE, .take = take_stdin, .values = VALUES_FILE},
@@ -159,6 +192,14 @@ static const struct option guest_rows[] = {
 
 static const struct option wasm_rows[] = {
     {.kind = OPTION_LIMITS, .at = AT(request.limits), .backend = BACKEND_WASM},
+    {"--capability", "NAME[=PATH]",
+     "let the guest call wasp's own functions: fs_read or fs_write, for the directories it has or "
+     "for PATH, or exec_run, for the commands that --command names",
+     .kind = OPTION_TAKE, .take = take_capability, .repeatable = true},
+    {"--command", "'PROGRAM ARGS'",
+     "what exec_run may run, in a native cell of its own; '*' in an argument stands for any "
+     "characters, a last '*' for any further arguments",
+     .kind = OPTION_TAKE, .take = take_command, .repeatable = true},
     {"--module-sha256", "HEX", "refuse a module with any other digest", .kind = OPTION_TAKE,
      .take = take_pin},
     {"--hardened", NULL, "interpret the module: slower, and none of it becomes executable",
@@ -202,8 +243,10 @@ static const struct option run_rows[] = {
      "all walls (default), or fewer, for places where namespaces are forbidden; WASP_ISOLATION "
      "sets it too",
      .kind = OPTION_TAKE, .take = take_isolation, .choices = request_isolation_names},
-    {"--dry-run", NULL, "show what would be run, as JSON, and run nothing", .kind = OPTION_FLAG,
-     .at = AT(dry_run)},
+    {"--dry-run", NULL,
+     "show what would be run, as JSON, and run nothing; no policy is asked ('wasp policy explain' "
+     "does that)",
+     .kind = OPTION_FLAG, .at = AT(dry_run)},
 };
 
 /* ---- how it is told; a manifest has no say in it --------------------------------------------- */
@@ -219,8 +262,15 @@ static const struct option report_rows[] = {
      "reader that is too slow misses some",
      .kind = OPTION_TEXT, .at = AT(events), .values = VALUES_FILE},
     {"--timings", NULL, "add timings_us to the result", .kind = OPTION_FLAG, .at = AT(timings)},
+};
+
+static const struct option quiet_rows[] = {
     {"--quiet", NULL, "no line on stderr when the run fails", .kind = OPTION_FLAG, .at = AT(quiet)},
 };
+
+/* ---- one call -------------------------------------------------------------------------------- */
+
+static const char *const call_names[] = {"fs_read", "fs_write", "exec_run", NULL};
 
 /* ---- what single verbs have ------------------------------------------------------------------ */
 
@@ -262,12 +312,17 @@ static const struct option_table native_table = TABLE(native_rows);
 static const struct option_table run_table = TABLE(run_rows);
 static const struct option_table cache_table = TABLE(cache_rows);
 static const struct option_table report_table = TABLE(report_rows);
+static const struct option_table quiet_table = TABLE(quiet_rows);
 
 static const struct option_table *const wasm_tables[] = {
-    &wasm_dir_table, &guest_table, &wasm_table, &run_table, &cache_table, &report_table, NULL};
+    &wasm_dir_table, &guest_table,  &wasm_table,  &run_table, &gate_table,
+    &cache_table,    &report_table, &quiet_table, NULL};
 static const struct option_table *const native_tables[] = {
-    &native_dir_table, &guest_table, &native_table, &run_table, &report_table, NULL};
-static const struct option_table *const task_tables[] = {&cache_table, &report_table, NULL};
+    &native_dir_table, &guest_table,  &native_table, &run_table,
+    &gate_table,       &report_table, &quiet_table,  NULL};
+static const struct option_table *const task_tables[] = {&gate_table, &cache_table, &report_table,
+                                                         &quiet_table, NULL};
+static const struct option_table *const call_tables[] = {&gate_table, &quiet_table, NULL};
 
 static const struct operand module_operand = {"MODULE.wasm", .at = AT(request.module),
                                               .values = VALUES_FILE};
@@ -337,6 +392,18 @@ const struct syntax runtime_run_syntax = {
     .take_rest = take_arg,
     .sibling = &exec_syntax,
     .instead = "a wasm module",
+};
+
+static const struct operand call_operands[] = {
+    {"NAME", .at = AT(call), .choices = call_names},
+    {"JSON", .at = AT(arguments)},
+};
+
+const struct syntax call_syntax = {
+    .verb = "call",
+    .shared = call_tables,
+    .operands = call_operands,
+    .n_operands = ARRAY_SIZE(call_operands),
 };
 
 const struct syntax task_run_syntax = {

@@ -14,6 +14,7 @@ struct verb {
     const char *about;           /* a paragraph; may be NULL */
     /* Its stdout is one JSON object whatever happens; SIGTERM and its like are answered with it. */
     bool answers_with_envelope;
+    bool launches; /* it runs a guest, as launch.h has it: `policy explain` can be asked about it */
     const struct verb *const *verbs; /* its own, NULL at the end; NULL: it has none, but a main */
     int (*main)(const struct call *call); /* returns the exit status */
 };
@@ -23,10 +24,12 @@ struct call {
     const char *const *words;        /* after the verb; NULL-terminated */
     const struct verb *const *verbs; /* all there are, NULL at the end */
     struct arena *arena;
+    bool only_judges; /* the request is to be judged, not run */
 };
 
-extern const struct verb verb_run, verb_exec, verb_code, verb_sample, verb_task, verb_runtime,
-    verb_changes, verb_gc, verb_doctor, verb_schema, verb_completion, verb_help, verb_version;
+extern const struct verb verb_run, verb_exec, verb_code, verb_sample, verb_task, verb_call,
+    verb_runtime, verb_changes, verb_policy, verb_grant, verb_approvals, verb_approve, verb_deny,
+    verb_audit, verb_gc, verb_doctor, verb_schema, verb_completion, verb_help, verb_version;
 
 /* What it is called among its kind: "build" for "sample build". */
 const char *verb_word(const struct verb *verb);

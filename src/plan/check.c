@@ -75,6 +75,42 @@ static bool has_unprotected_alone(const struct request *request)
     return request->n_unprotected > 0 && !has_access(request, ACCESS_RW) && !has_overlay(request);
 }
 
+static bool has_door(const struct request *request)
+{
+    return request->n_capabilities > 0 || request->n_commands > 0;
+}
+
+static bool has_capability(const struct request *request, enum capability capability)
+{
+    for (size_t i = 0; i < request->n_capabilities; i++)
+        if (request->capabilities[i].capability == capability)
+            return true;
+    return false;
+}
+
+static bool has_exec_alone(const struct request *request)
+{
+    return has_capability(request, CAPABILITY_EXEC_RUN) && request->n_commands == 0;
+}
+
+static bool has_commands_alone(const struct request *request)
+{
+    return request->n_commands > 0 && !has_capability(request, CAPABILITY_EXEC_RUN);
+}
+
+/* fs_read or fs_write for the request's own directories, of which none is there for that. */
+static bool has_files_alone(const struct request *request)
+{
+    for (size_t i = 0; i < request->n_capabilities; i++) {
+        const struct request_capability *one = &request->capabilities[i];
+        if (!one->path &&
+            ((one->capability == CAPABILITY_FS_READ && request->n_dirs == 0) ||
+             (one->capability == CAPABILITY_FS_WRITE && !has_access(request, ACCESS_RW))))
+            return true;
+    }
+    return false;
+}
+
 enum scope { EVERYWHERE, NATIVE, NATIVE_LANDLOCK };
 
 /*
@@ -90,6 +126,17 @@ static const struct conflict {
     {EVERYWHERE, has_unprotected_alone,
      "a name is unprotected, but no directory can be changed: it would mean nothing",
      "leave it out, or grant the directory that it is about for writing"},
+    {NATIVE, has_door,
+     "capabilities and commands are for wasm guests: a native program has no door to ask at",
+     "leave them out, and grant it directories"},
+    {EVERYWHERE, has_exec_alone, "'exec_run' is asked for, but no command: it could run nothing",
+     "name what it may run: --command 'PROGRAM ARGS' ('commands')"},
+    {EVERYWHERE, has_commands_alone,
+     "commands are named, but 'exec_run' is not asked for: nothing could run them",
+     "ask for it: --capability exec_run ('capabilities')"},
+    {EVERYWHERE, has_files_alone,
+     "'fs_read' or 'fs_write' is asked for without a path, but no directory is granted for that",
+     "grant a directory, or name the path: --capability fs_read=PATH"},
     {NATIVE, has_apply_alone,
      "changes are to be applied or shown, but no directory is an overlay: there will be none",
      "grant the directory as HOST::GUEST:overlay ('access': 'overlay'), or leave it out"},

@@ -3,10 +3,16 @@
  * decision.
  *
  * A layer's verdict on a need is that of its matching rules, deny before ask before allow; without
- * a matching rule it is deny. The strictest layer stands. A grant of the principal's that covers
- * the need turns ask into allow in every layer, and the lack of a rule into allow in every layer
- * but the system's; it never overrules a deny rule. The owner holds no grants: with no layer at all
- * his request stands as given.
+ * a matching rule it is deny. A rule that allows must be about all that is asked for; one that
+ * denies or asks matches if it is about a part of it, or may be because what is asked for is not
+ * known here. The strictest layer stands. A grant of the principal's that covers the need turns ask
+ * into allow in every layer, and the lack of a rule into allow in every layer but the system's; it
+ * never overrules a deny rule. The owner holds no grants: with no layer at all his request stands
+ * as given; an agent for whom no layer speaks has no leave.
+ *
+ * The system's layer and the user's are the owner's own: what they say of risks, limits, isolation,
+ * backends and settings stands in the place of what is built in, the strictest of them. A project's
+ * or a tier's word only makes that stricter.
  */
 #pragma once
 
@@ -30,13 +36,15 @@ struct authority {
 struct judgement {
     enum verdict verdict;
     const struct policy *layer; /* the strictest one; NULL: there is none */
-    const struct rule *rule;    /* the rule in it that decided; NULL: none matched */
+    const struct rule *rule; /* the rule in it that decided; NULL: none matched, or with VERDICT_ASK
+                                the risk is one that needs a grant */
     const struct grant
         *grant;          /* that turned it into allow; NULL: none was needed or there is none */
     bool grant_would_do; /* of a verdict other than allow: a grant would change it */
     enum risk risk;
-    int per_hour;  /* PER_HOUR_ANY: as many as it likes */
-    bool simulate; /* the request must have been shown first, and its digest given */
+    int per_hour;  /* PER_HOUR_ANY: as many as it likes; 0: never */
+    bool simulate; /* the request must have been shown first, and its digest given: a layer lists
+                      its risk or a lower one */
 };
 
 void decide_need(const struct authority *authority, const struct need *need,
@@ -60,27 +68,37 @@ struct clamp {
 };
 
 /*
- * The policy's word on what has no need: limits, backend, isolation, workspace, generated code.
- * Defaults are put where the request names none. An agent's limits are lowered to the policies'
- * (where none is said, to the backend's default) and listed; the owner's, above a maximum that a
- * policy says, are refused. Refusals: -1 and *err (ERR_DENIED, naming layer, key and value).
- * *ret_clamps has room for LIMIT_COUNT.
+ * The policy's word on what has no need: limits, backend, isolation, workspace, generated code,
+ * protected names. Defaults are put where the request names none. An agent's limits are lowered to
+ * the policies' (where none is said, to the backend's default; where the owner wrote no policy, a
+ * tier speaks for him) and listed; the owner's, above a maximum that a policy says, are refused.
+ * The weaker rung is used, and may be asked for, only where one of the owner's layers wants it and
+ * no other forbids it. Refusals: -1 and *err (ERR_DENIED, naming layer, key and value; ERR_REQUEST
+ * if the workspace's place is taken). *ret_clamps has room for LIMIT_COUNT. language_put and
+ * request_check go by what is settled here, so they come behind it.
  */
 int decide_bounds(const struct authority *authority, struct request *request,
                   struct clamp *ret_clamps, size_t *ret_n_clamps, struct err *err);
-/* What a language is run on by policy: the strongest that a layer names (wasm before native), or
- * `otherwise`. -1 and *err (ERR_DENIED) if `asked` (-1: not) is weaker than that. */
+/*
+ * What a language is run on by policy: the strongest that a layer names (wasm before native), or
+ * `otherwise`; a project or a tier only makes it stronger. -1 and *err (ERR_DENIED) if `asked` (-1:
+ * not) is weaker than that.
+ */
 int decide_backend(const struct authority *authority, const char *language, int asked,
                    enum backend otherwise, enum backend *ret_backend, struct err *err);
 
-/* Settings of all layers together: the strictest of each. */
+/*
+ * Settings of all layers together: the strictest of each, none unsaid; but rotate_bytes 0 is
+ * audit.h's own size, keep_segments 0 all of them.
+ */
 struct settings {
     enum audit_mode audit;
     enum durability durability;
     uint64_t rotate_bytes;
     uint32_t keep_segments;
-    uint64_t pending_ms, ttl_ms;
-    uint32_t uses;
+    uint64_t pending_ms;
+    uint64_t ttl_ms; /* the most that a person can give; 0: nobody says, it is his to say */
+    uint32_t uses;   /* likewise */
 };
 void decide_settings(const struct authority *authority, struct settings *ret_settings);
 

@@ -239,6 +239,38 @@ int request_add_workspace(struct request *request, struct arena *arena, const ch
     return add_dir(request, arena, &dir, err);
 }
 
+/* Nothing else is to be found there. */
+static int check_free(const struct request *request, const struct request_dir *but,
+                      const char *guest, struct err *err)
+{
+    for (const struct request_dir *dir = request->dirs; dir < request->dirs + request->n_dirs;
+         dir++)
+        if (dir != but && same_guest(dir->guest, guest))
+            return err_set(err, ERR_REQUEST,
+                           "guest path '%s' is where the policy puts '%s', and '%s' is to be found "
+                           "there: give that one another",
+                           guest, but->host, dir->host);
+    return 0;
+}
+
+int request_place_workspace(struct request *request, const char *guest, struct err *err)
+{
+    struct request_dir *dir = request->dirs;
+
+    while (dir < request->dirs + request->n_dirs && (!dir->plain || dir->is_own))
+        dir++;
+    if (dir == request->dirs + request->n_dirs)
+        return 0;
+    if (request_check_place(guest, err) < 0 || check_free(request, dir, guest, err) < 0)
+        return -1;
+    dir->guest = guest;
+    dir->plain = false;
+    dir->also_dot = request->backend == BACKEND_WASM;
+    if (request->backend == BACKEND_NATIVE && !request->cwd)
+        request->cwd = guest;
+    return 0;
+}
+
 /* Takes ":ro" and the like off the end of a guest path; without one it is read-write. */
 static int take_access(char *guest, const char *text, enum access *ret_access, struct err *err)
 {

@@ -1,7 +1,13 @@
 /*
  * door: how a guest in a cell asks its parent for something (CONTRACT §7): one frame there, one
- * back, over CELL_FD_DOOR, a stream socket of its own. A frame is a header and that many bytes of
- * JSON. The parent trusts neither; the cell's side believes the parent.
+ * back, over CELL_FD_DOOR, a socket of its own. A frame is a header and that many bytes of JSON.
+ * The parent trusts neither; the cell's side believes the parent.
+ *
+ * A stream, not packets: a packet must fit the socket's buffer, which is a fifth of the largest
+ * frame and not ours to widen.
+ *
+ * One call at a time. The parent looks at no second one before the answer to the first is out; it
+ * waits in the socket, which the kernel bounds.
  */
 #pragma once
 
@@ -26,3 +32,7 @@ struct door_header {
 
 /* True if the header makes sense as a request. */
 bool door_is_request(const struct door_header *header);
+/* True if it makes sense as the answer to that call. */
+bool door_is_answer(const struct door_header *header, enum door_call call);
+/* By name, or 0: there is none. */
+enum door_call door_find(const char *name);

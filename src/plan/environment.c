@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/redact.h"
 #include "plan/plan.h"
 
 /*
@@ -177,6 +178,15 @@ bool environment_is_hook(const char *name, size_t len)
         if (matches(hooks[i], name, len))
             return true;
     return false;
+}
+
+bool environment_is_credential(const char *assignment)
+{
+    size_t len = strcspn(assignment, "=");
+
+    if (assignment[len] == '\0' || assignment[len + 1] == '\0')
+        return false; /* nothing is given away */
+    return redact_name_tells(assignment, len) || redact_has_shape(assignment + len + 1);
 }
 
 static const char *const constants[] = {

@@ -18,6 +18,7 @@ struct fact {
     bool is_known;
     const char *real; /* absolute, by the kernel's own word: no links, no ".." */
     struct file_id id;
+    const char *asked; /* absolute, as it was written; NULL: it has a ".." in it */
 };
 
 struct facts {
@@ -30,4 +31,5 @@ struct facts {
     struct digest module_sha256;
     bool has_module_sha256;
     struct fact stdin_file;
+    const char *link; /* an agent's symlink at the root of a grant, which is refused; NULL: none */
 };

@@ -55,6 +55,13 @@ const char *language_find(const char *name, struct err *err)
     return NULL;
 }
 
+bool language_has_wasm(const char *name)
+{
+    int found = find(name);
+
+    return found >= 0 && languages[found].has_wasm;
+}
+
 /* Before the request's own arguments: the flags, then up to three more. */
 static int put_args(struct request *request, struct arena *arena, const char *const *flags,
                     const char *const more[3], struct err *err)

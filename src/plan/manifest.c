@@ -156,11 +156,32 @@ static int read_empty_list(struct reading *reading, const char *path,
                       "is not there in this wasp: write an empty list, or leave it out");
 }
 
-static int refuse_key(struct reading *reading, const char *path, const struct json_value *value,
+static int read_grant(struct reading *reading, const char *path, const struct json_value *value,
                       void *into)
 {
-    (void) value, (void) into; /* no value would do */
-    return key_refuse(reading, path, "is not there in this wasp: leave it out");
+    struct manifest *manifest = into;
+    const char *id = arena_strdup(reading->arena, json_value_string(value));
+
+    if (!id)
+        return err_no_memory(reading->err);
+    if (id[0] == '\0')
+        return key_refuse(reading, path, "must not be empty");
+    manifest->grants[manifest->n_grants++] = id;
+    return 0;
+}
+
+static int read_grants(struct reading *reading, const char *path, const struct json_value *value,
+                       void *into)
+{
+    struct manifest *manifest = into;
+
+    if (json_value_count(value) > MANIFEST_MAX_GRANTS)
+        return key_refuse(reading, path, "has more than %d grants", MANIFEST_MAX_GRANTS);
+    manifest->grants =
+        arena_array(reading->arena, json_value_count(value) + 1, sizeof(*manifest->grants));
+    if (!manifest->grants)
+        return err_no_memory(reading->err);
+    return keys_each_element(reading, path, value, JSON_KIND_STRING, read_grant, into);
 }
 
 static int read_network(struct reading *reading, const char *path, const struct json_value *value,
@@ -196,6 +217,7 @@ static const struct key manifest_keys[] = {
     {"stdin", JSON_KIND_OBJECT, ANY, false, manifest_read_stdin},
     {"env", JSON_KIND_OBJECT, ANY, false, manifest_read_env},
     {"env_force", JSON_KIND_OBJECT, NATIVE, false, manifest_read_env_force},
+    {"secret_env", JSON_KIND_ARRAY, ANY, false, manifest_read_secret_env},
     {"allow_dirs", JSON_KIND_ARRAY, ANY, false, manifest_read_dirs},
     {"unprotected", JSON_KIND_ARRAY, ANY, false, manifest_read_unprotected},
     {"cwd", JSON_KIND_STRING, NATIVE, false, manifest_read_cwd},
@@ -209,12 +231,12 @@ static const struct key manifest_keys[] = {
     {"labels", JSON_KIND_OBJECT, ANY, false, manifest_read_labels},
     {"network", JSON_KIND_OBJECT, ANY, false, read_network},
     {"lifecycle", JSON_KIND_STRING, ANY, false, read_lifecycle},
-    {"capabilities", JSON_KIND_ARRAY, ANY, false, read_empty_list},
-    {"commands", JSON_KIND_ARRAY, ANY, false, read_empty_list},
+    {"capabilities", JSON_KIND_ARRAY, ANY, false, manifest_read_capabilities},
+    {"commands", JSON_KIND_ARRAY, ANY, false, manifest_read_commands},
     {"secrets", JSON_KIND_ARRAY, ANY, false, read_empty_list},
-    {"grants", JSON_KIND_ARRAY, ANY, false, read_empty_list},
-    {"tier", JSON_KIND_STRING, ANY, false, refuse_key},
-    {"policy", JSON_KIND_STRING, ANY, false, refuse_key},
+    {"grants", JSON_KIND_ARRAY, ANY, false, read_grants},
+    {"tier", JSON_KIND_STRING, ANY, false, NULL},
+    {"policy", JSON_KIND_STRING, ANY, false, NULL},
 };
 
 /* Comes first: it says which keys there may be. */
@@ -237,39 +259,90 @@ static int read_kind(struct reading *reading, const struct json_value *document,
                       json_value_string(value));
 }
 
-/* Comes next: it says how the others are judged. Only source text leaves a choice. */
+/* Come next: the backend may be chosen by policy. */
+static int read_tier(struct reading *reading, const struct json_value *document,
+                     struct manifest *manifest)
+{
+    const struct json_value *tier = json_value_get(document, "tier");
+    const struct json_value *policy = json_value_get(document, "policy");
+
+    if ((tier && key_check_type(reading, "tier", tier, JSON_KIND_STRING) < 0) ||
+        (policy && key_check_type(reading, "policy", policy, JSON_KIND_STRING) < 0))
+        return -1;
+    for (int i = TIER_LOW; tier && i < TIERS; i++)
+        if (strcmp(tier_names[i], json_value_string(tier)) == 0)
+            manifest->tier = (enum tier) i;
+    if (tier && manifest->tier == TIER_NONE)
+        return key_refuse(reading, "tier", "'%s' is no tier: write 'low', 'medium' or 'high'",
+                          json_value_string(tier));
+    if (!policy)
+        return 0;
+    if (json_value_string(policy)[0] == '\0')
+        return key_refuse(reading, "policy", "must not be empty");
+    const char *base = strncmp(json_value_string(policy), POLICY_PRESET, strlen(POLICY_PRESET)) == 0
+                           ? NULL
+                           : reading->base_dir;
+    manifest->policy = request_path(reading->arena, base, json_value_string(policy));
+    return manifest->policy ? 0 : err_no_memory(reading->err);
+}
+
+/* Somebody to choose what source text is run on. */
+struct chooser {
+    manifest_choose *choose; /* NULL: nobody */
+    void *data;
+};
+
+/* Only source text leaves a choice; asked is -1 if the manifest makes none. */
+static int choose_backend(struct reading *reading, const struct json_value *document,
+                          const struct chooser *chooser, const struct manifest *manifest, int asked,
+                          enum backend *ret_backend)
+{
+    const struct json_value *language = json_value_get(document, "language");
+
+    *ret_backend = asked < 0 ? BACKEND_NATIVE : (enum backend) asked;
+    if (chooser->choose && language && json_kind(language) == JSON_KIND_STRING &&
+        chooser->choose(chooser->data, manifest, json_value_string(language), asked, ret_backend,
+                        reading->err) < 0)
+        return -1;
+    if (*ret_backend == BACKEND_WASM)
+        reading->kind = WASM_CODE;
+    return 0;
+}
+
+/* Then this: it says how the others are judged. */
 static int read_backend(struct reading *reading, const struct json_value *document,
+                        const struct chooser *chooser, const struct manifest *manifest,
                         enum backend *ret_backend)
 {
     const struct json_value *value = json_value_get(document, "backend");
     bool is_native = reading->kind & NATIVE;
+    int asked = -1;
 
     *ret_backend = is_native ? BACKEND_NATIVE : BACKEND_WASM;
-    if (!value)
-        return 0;
-    if (key_check_type(reading, "backend", value, JSON_KIND_STRING) < 0)
+    if (value && key_check_type(reading, "backend", value, JSON_KIND_STRING) < 0)
         return -1;
-    const char *name = json_value_string(value);
-    if (strcmp(name, request_backend_names[*ret_backend]) == 0)
-        return 0;
-    if (reading->kind == CODE && strcmp(name, "wasm") == 0) {
-        reading->kind = WASM_CODE;
-        *ret_backend = BACKEND_WASM;
-        return 0;
-    }
-    return key_refuse(reading, "backend", "'%s' is not there for this kind: write %s", name,
-                      reading->kind == CODE ? "'native' or 'wasm'"
-                      : is_native           ? "'native', or leave it out"
-                                            : "'wasm', or leave it out");
+    for (int i = 0; value && i < BACKENDS; i++)
+        if (strcmp(json_value_string(value), request_backend_names[i]) == 0)
+            asked = i;
+    if (value && (asked < 0 || (reading->kind != CODE && asked != (int) *ret_backend)))
+        return key_refuse(reading, "backend", "'%s' is not there for this kind: write %s",
+                          json_value_string(value),
+                          reading->kind == CODE ? "'native' or 'wasm'"
+                          : is_native           ? "'native', or leave it out"
+                                                : "'wasm', or leave it out");
+    return reading->kind == CODE
+               ? choose_backend(reading, document, chooser, manifest, asked, ret_backend)
+               : 0;
 }
 
 static int read_document(struct reading *reading, const struct json_value *document,
-                         struct manifest *manifest)
+                         const struct chooser *chooser, struct manifest *manifest)
 {
     enum backend backend;
 
     if (key_check_type(reading, "manifest", document, JSON_KIND_OBJECT) < 0 ||
-        read_kind(reading, document, manifest) < 0 || read_backend(reading, document, &backend) < 0)
+        read_kind(reading, document, manifest) < 0 || read_tier(reading, document, manifest) < 0 ||
+        read_backend(reading, document, chooser, manifest, &backend) < 0)
         return -1;
     request_init(&manifest->request, backend);
     if (keys_read(reading, "", document, manifest_keys, ARRAY_SIZE(manifest_keys), manifest) < 0)
@@ -284,6 +357,14 @@ static int read_document(struct reading *reading, const struct json_value *docum
 int manifest_parse(const char *text, size_t len, const char *base_dir, struct arena *arena,
                    struct manifest *ret_manifest, struct err *err)
 {
+    return manifest_parse_with(text, len, base_dir, NULL, NULL, arena, ret_manifest, err);
+}
+
+int manifest_parse_with(const char *text, size_t len, const char *base_dir, manifest_choose *choose,
+                        void *data, struct arena *arena, struct manifest *ret_manifest,
+                        struct err *err)
+{
+    const struct chooser chooser = {.choose = choose, .data = data};
     struct reading reading = {.arena = arena,
                               .err = err,
                               .base_dir = base_dir,
@@ -294,7 +375,7 @@ int manifest_parse(const char *text, size_t len, const char *base_dir, struct ar
 
     if (json_parse(text, len, "manifest", &document, err) < 0)
         return -1;
-    int rc = read_document(&reading, document, &manifest);
+    int rc = read_document(&reading, document, &chooser, &manifest);
     json_free(document);
     if (rc == 0)
         *ret_manifest = manifest;

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "plan/policy.h"
 #include "plan/request.h"
 
 enum manifest_kind { MANIFEST_SAMPLE, MANIFEST_WASM_RUN, MANIFEST_NATIVE_RUN, MANIFEST_CODE };
@@ -17,9 +18,21 @@ struct manifest {
     const char *sample;    /* MANIFEST_SAMPLE: its name, else NULL; request.module is then NULL */
     const char *workspace; /* MANIFEST_SAMPLE: its host path; request.dirs has it as "." already */
     const char *runtime;   /* MANIFEST_CODE on wasm: the one to use, else NULL */
+    enum tier tier;        /* TIER_NONE: none named */
+    const char *policy;    /* a file, behind the manifest's folder; NULL: none named */
+    const char **grants;   /* ids of those to be used; n_grants 0: any */
+    size_t n_grants;
     struct request request;
 };
 
+#define MANIFEST_MAX_GRANTS 64
+
+/*
+ * Says what source text is run on. The manifest has its tier and policy already; asked is the
+ * backend it names, or -1. 0, or -1 and *err.
+ */
+typedef int manifest_choose(void *data, const struct manifest *manifest, const char *language,
+                            int asked, enum backend *ret_backend, struct err *err);
 /*
  * Relative paths count from base_dir: the manifest's own folder, as its path was written, or NULL
  * for the working directory. What holds between the parts is left to request_check, what runs the
@@ -29,3 +42,7 @@ struct manifest {
  */
 int manifest_parse(const char *text, size_t len, const char *base_dir, struct arena *arena,
                    struct manifest *ret_manifest, struct err *err);
+/* The same with somebody to choose; without, it is what the manifest says, else native. */
+int manifest_parse_with(const char *text, size_t len, const char *base_dir, manifest_choose *choose,
+                        void *data, struct arena *arena, struct manifest *ret_manifest,
+                        struct err *err);

@@ -1,5 +1,6 @@
 #include "plan/manifest_keys.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -71,6 +72,22 @@ int manifest_read_env(struct reading *reading, const char *path, const struct js
                       void *into)
 {
     return keys_each_member(reading, path, value, read_variable, into);
+}
+
+static int read_secret_name(struct reading *reading, const char *path,
+                            const struct json_value *value, void *into)
+{
+    struct manifest *manifest = into;
+    int rc = request_add_secret_env(&manifest->request, reading->arena, json_value_string(value),
+                                    reading->err);
+
+    return key_judged(reading, path, rc);
+}
+
+int manifest_read_secret_env(struct reading *reading, const char *path,
+                             const struct json_value *value, void *into)
+{
+    return keys_each_element(reading, path, value, JSON_KIND_STRING, read_secret_name, into);
 }
 
 static int read_label(struct reading *reading, const char *path, const char *name,
@@ -172,6 +189,99 @@ int manifest_read_unprotected(struct reading *reading, const char *path,
 {
     return keys_each_element(reading, path, value, JSON_KIND_STRING, read_unprotected_name, into);
 }
+
+/* ---- what it may ask for through its door ---------------------------------------------------- */
+
+static int read_capability(struct reading *reading, const char *path,
+                           const struct json_value *value, void *into)
+{
+    struct manifest *manifest = into;
+    int rc = request_add_capability(&manifest->request, reading->arena, reading->base_dir,
+                                    json_value_string(value), reading->err);
+
+    return key_judged(reading, path, rc);
+}
+
+int manifest_read_capabilities(struct reading *reading, const char *path,
+                               const struct json_value *value, void *into)
+{
+    return keys_each_element(reading, path, value, JSON_KIND_STRING, read_capability, into);
+}
+
+/* One element of commands that is an object, while it is read. */
+struct command_keys {
+    const char *program;
+    const char **args;
+    size_t n_args;
+};
+
+static int read_command_program(struct reading *reading, const char *path,
+                                const struct json_value *value, void *into)
+{
+    (void) reading, (void) path; /* judged with the rest of the command */
+    ((struct command_keys *) into)->program = json_value_string(value);
+    return 0;
+}
+
+static int read_command_arg(struct reading *reading, const char *path,
+                            const struct json_value *value, void *into)
+{
+    struct command_keys *command = into;
+
+    (void) reading, (void) path; /* as above */
+    command->args[command->n_args++] = json_value_string(value);
+    return 0;
+}
+
+static int read_command_args(struct reading *reading, const char *path,
+                             const struct json_value *value, void *into)
+{
+    struct command_keys *command = into;
+
+    command->args =
+        arena_array(reading->arena, json_value_count(value) + 1, sizeof(*command->args));
+    if (!command->args)
+        return err_no_memory(reading->err);
+    return keys_each_element(reading, path, value, JSON_KIND_STRING, read_command_arg, command);
+}
+
+static int read_command(struct reading *reading, const char *path, const struct json_value *value,
+                        struct request *request)
+{
+    static const struct key keys[] = {
+        {"program", JSON_KIND_STRING, ANY, true, read_command_program},
+        {"args", JSON_KIND_ARRAY, ANY, false, read_command_args},
+    };
+    struct command_keys command = {NULL, NULL, 0};
+
+    if (json_kind(value) == JSON_KIND_STRING)
+        return key_judged(reading, path,
+                          request_add_command_text(request, reading->arena,
+                                                   json_value_string(value), reading->err));
+    if (key_check_type(reading, path, value, JSON_KIND_OBJECT) < 0 ||
+        keys_read(reading, path, value, keys, ARRAY_SIZE(keys), &command) < 0)
+        return -1;
+    int rc = request_add_command(request, reading->arena, command.program, command.args,
+                                 command.n_args, reading->err);
+    return key_judged(reading, path, rc);
+}
+
+/* Each is a text, or an object. */
+int manifest_read_commands(struct reading *reading, const char *path,
+                           const struct json_value *value, void *into)
+{
+    struct manifest *manifest = into;
+    char element_path[KEY_PATH_SIZE];
+
+    for (size_t i = 0; i < json_value_count(value); i++) {
+        (void) snprintf(element_path, sizeof(element_path), "%s[%zu]", path, i); /* may be cut */
+        if (read_command(reading, element_path, json_value_at(value, i), &manifest->request) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- what it reads --------------------------------------------------------------------------- */
 
 static int read_stdin_text(struct reading *reading, const char *path,
                            const struct json_value *value, void *into)

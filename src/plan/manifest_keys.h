@@ -11,7 +11,8 @@
 
 /* What the guest gets (manifest_guest.c). */
 key_handler manifest_read_args, manifest_read_stdin, manifest_read_env, manifest_read_env_force,
-    manifest_read_dirs, manifest_read_unprotected, manifest_read_labels;
+    manifest_read_secret_env, manifest_read_dirs, manifest_read_unprotected, manifest_read_labels,
+    manifest_read_capabilities, manifest_read_commands;
 /* What a native guest is (manifest_native.c). */
 key_handler manifest_read_argv, manifest_read_command, manifest_read_cwd, manifest_read_rootfs,
     manifest_read_proc, manifest_read_tty, manifest_read_apply, manifest_read_diff,

@@ -12,7 +12,7 @@
  * ends are one build on one machine. A string is its length as a number, its bytes and a NUL. There
  * is one way only to pack a plan, so what was unpacked packs to the same bytes.
  */
-#define MAGIC 0x33306e616c707377ULL /* "wsplan03" */
+#define MAGIC 0x35306e616c707377ULL /* "wsplan05" */
 
 /*
  * A number in a struct, and the largest value that makes sense there. Both directions read these
@@ -39,11 +39,14 @@ static const struct field plan_fields[] = {
     FIELD(struct plan, deadline_ns, UINT64_MAX),
     FIELD(struct plan, use_fuel, 1),
     FIELD(struct plan, pulley, 1),
+    FIELD(struct plan, has_door, 1),
     FIELD(struct plan, limits.backend, BACKENDS - 1),
     {offsetof(struct plan, limits.value), sizeof(uint64_t), LIMIT_COUNT, UINT64_MAX},
     {offsetof(struct plan, limits.given), sizeof(bool), LIMIT_COUNT, 1},
     FIELD(struct plan, native.rootfs_dev, UINT64_MAX),
     FIELD(struct plan, native.rootfs_ino, UINT64_MAX),
+    FIELD(struct plan, native.program_dev, UINT64_MAX),
+    FIELD(struct plan, native.program_ino, UINT64_MAX),
     FIELD(struct plan, native.network, NETWORK_LOOPBACK),
     FIELD(struct plan, native.proc, PROC_NONE),
     FIELD(struct plan, native.tty, 1),
@@ -70,7 +73,7 @@ static const size_t native_strings[] = {
 };
 
 /* Counted by hand, so that whoever adds a member is sent here. */
-_Static_assert(sizeof(struct plan) == 192 + sizeof(struct limits),
+_Static_assert(sizeof(struct plan) == 208 + sizeof(struct limits),
                "a new member of a plan needs a row");
 _Static_assert(sizeof(struct limits) == 8 + 9 * LIMIT_COUNT + 4,
                "a new member of the limits needs a row");

@@ -32,8 +32,9 @@ enum cell_fd {
     CELL_FD_TELL = 3, /* SOCK_SEQPACKET to the parent */
     CELL_FD_PLAN = 4, /* sealed memfd */
     CELL_FD_CODE = 5, /* JOB_WASM: the .cwasm; JOB_COMPILE: the module in a sealed memfd */
+    CELL_FD_DOOR = 6, /* JOB_WASM, if the plan has a door (door.h): SOCK_STREAM to the parent */
 };
-#define CELL_MAX_FDS (CELL_FD_CODE + 1 + 1 + REQUEST_MAX_DIRS)
+#define CELL_MAX_FDS (CELL_FD_DOOR + 1 + 1 + REQUEST_MAX_DIRS)
 
 /*
  * What a native cell is told when everything outside is ready for its guest, after the plan and
@@ -44,12 +45,6 @@ enum cell_go {
     GO_IN_CGROUP = 'c', /* it is in its cgroup already, or enters through the descriptors */
 };
 #define CELL_MAX_ENTRIES 3
-
-/* Behind them the root file system, where there is one, and the grants in the plan's order. */
-static inline int cell_first_grant(enum plan_job job)
-{
-    return job == JOB_NATIVE ? CELL_FD_CODE : CELL_FD_CODE + 1;
-}
 
 /*
  * The cell's argv: its program, the isolation as a number, and (test build) the walls to leave out.
@@ -102,6 +97,7 @@ struct plan_native {
     const char *source_name; /* the file in the view that holds it */
     const char *rootfs; /* IDENTITY_USER: reopened and compared; NULL or empty: the host's /usr */
     uint64_t rootfs_dev, rootfs_ino;
+    uint64_t program_dev, program_ino; /* that a policy judged; 0: none did. No other is run */
     enum network network;
     enum proc_view proc;
     bool tty;
@@ -116,6 +112,7 @@ struct plan {
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; no wait lasts longer. UINT64_MAX: none */
     bool use_fuel;
     bool pulley;
+    bool has_door;     /* JOB_WASM: CELL_FD_DOOR is there */
     const char **args; /* argv of the guest, argv[0] first; NULL-terminated */
     size_t n_args;
     const char **env;
@@ -128,3 +125,11 @@ struct plan {
     size_t n_unprotected;
     struct plan_native native;
 };
+
+/* Behind them the root file system, where there is one, and the grants in the plan's order. */
+static inline int cell_first_grant(const struct plan *plan)
+{
+    if (plan->job == JOB_NATIVE)
+        return CELL_FD_CODE;
+    return plan->has_door ? CELL_FD_DOOR + 1 : CELL_FD_CODE + 1;
+}

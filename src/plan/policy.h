@@ -6,10 +6,10 @@
  *     id: team                     # optional, for people
  *     tier: medium                 # optional: a built-in ceiling that holds besides these rules
  *     filesystem:
- *       allow: [{path: ~/work, access: read-write, reason: "…", match: [~/work/a], no_match: [~/b]}]
+ *       allow: [{path: ~/work, access: read-write, reason: "…", match: [~/work/a], no_match: [/b]}]
  *       ask:   [{path: ~/papers}]  # access is read-only unless said; read-only covers overlays
- *       deny:  [~/.ssh]            # a text is short for {path: …}; a denied path is denied for both
- *       workspace: /data           # where the first directory without a guest path is found; the cwd
+ *       deny:  [~/.ssh]            # a text is short for {path: …}; denied is denied for both
+ *       workspace: /data           # where a first directory without a guest path is; the cwd
  *     env:      {allow: [TASK_ID, CI_*], ask: [], deny: [{name: AWS_*}]}
  *     network:  {allow: [loopback, {host: api.example.com, ports: [443], methods: [GET],
  *                                   path_prefix: /v1/}, {host: "*.example.com"}]}
@@ -20,7 +20,7 @@
  *                                  # what it may not be weaker than
  *       isolation: full            # the weakest rung; absent: full
  *       generated: true            # false: no source text at all; absent: true
- *       validate: off              # the one value there is yet
+ *       validate: "off"            # the one value there is yet; YAML wants it quoted
  *     limits:
  *       default: {timeout_ms: 60000}          # where the request names none; keys as in a manifest
  *       max: {timeout_ms: 120000, output_bytes: 8000}
@@ -34,8 +34,13 @@
  *     audit: {mode: required, durability: kill, rotate_bytes: …, keep_segments: …}
  *
  * Every section may be absent, and then allows nothing; so does an empty list. "*" must be written,
- * and as a whole: a rule whose text is "*" covers everything of its section. Deny beats ask beats
- * allow within a layer; the strictest layer stands.
+ * and as a whole: a rule whose text is "*" covers everything of its section (of the filesystem for
+ * reading, unless its access says more). Deny beats ask beats allow within a layer; the strictest
+ * layer stands.
+ *
+ * A path that is denied or asked for also covers the folders above it: who is given one of them is
+ * given what is in it. A host that is denied is denied on all ports and for all methods that its
+ * rule does not leave out.
  */
 #pragma once
 
@@ -50,8 +55,10 @@
 #include "plan/capability.h"
 #include "plan/facts.h"
 #include "plan/limits.h"
+#include "plan/problems.h"
 #include "plan/request.h"
 
+#define POLICY_PRESET "preset:" /* before the name of one, where a file could be named */
 #define POLICY_MAX_BYTES ((size_t) 1 << 20)
 #define POLICY_MAX_RULES 20000
 
@@ -77,43 +84,47 @@ extern const char *const audit_mode_names[]; /* unsaid, off, best-effort, requir
 enum durability { DURABILITY_UNSAID, DURABILITY_KILL, DURABILITY_POWER };
 extern const char *const durability_names[]; /* unsaid, kill, power; NULL at the end */
 
+/* Commands that an exec rule must match, and must not. */
+struct rule_examples {
+    const char *const *match, *const *no_match; /* each NULL at its end */
+};
+
 /* One line of a list. Texts lie in the arena and are as written but for "~" and relative paths. */
 struct rule {
-    const char *text;   /* the one thing it is about, as written, for messages: "~/work", "git" */
-    const char *reason; /* shown to the model; NULL: none */
-    uint32_t line;      /* in the file, from 1 */
-    bool is_any;        /* "*" */
+    const char *text;     /* the one thing it is about, as written, for messages: "~/work", "git" */
+    const char *reason;   /* shown to the model; NULL: none */
+    uint32_t line;        /* in the file, from 1 */
+    enum verdict verdict; /* the list it stands in */
+    bool is_any; /* "*" with nothing that narrows it; filesystem: `writes` holds all the same */
+    bool writes; /* filesystem: access read-write */
+    bool is_loopback;    /* network */
+    bool has_program_id; /* exec; false: there is none here, and the rule matches nothing */
+    bool any_args;       /* exec: any further words; so without `args` in the rule */
+    bool has_sha256;     /* code */
     /* filesystem; code: the module, a file or a folder of them. Absolute, no "." or ".." */
     const char *path;
     const char *real; /* the same with links followed, if they lead elsewhere; else NULL. Filled in
                          by whoever loaded the file, as `program_id` below */
-    bool writes;      /* filesystem: access read-write */
     /* env: a name, with '*' at its end a prefix. code: a language. network: see host */
     const char *name;
-    /* network */
-    bool is_loopback;
-    const char
-        *host; /* labels in lower case; "*.example.com" covers every host below, not itself */
-    const uint16_t *ports; /* n_ports 0: 443 and 80 */
-    size_t n_ports;
-    const char *const *methods; /* upper case; n_methods 0: GET and HEAD */
-    size_t n_methods;
+    /* network: as host_normal makes it; "*.example.com" covers every host below, not itself */
+    const char *host;           /* "*": every host */
+    const uint16_t *ports;      /* n_ports 0: 443 and 80; deny: all */
+    const char *const *methods; /* upper case, or "*"; n_methods 0: GET and HEAD; deny: all */
+    size_t n_ports, n_methods;
     const char *path_prefix; /* NULL: every path */
     /* exec: a bare name, to be found on the cell's PATH, or an absolute path */
     const char *program;
     struct file_id program_id;
-    bool has_program_id; /* false: there is none here, and the rule matches nothing */
-    const char *const
-        *args; /* each as written, '*' within a word matches any run of characters … */
+    const char *const *args; /* '*' within a word matches any run of characters; a last word "*" is
+                                not among them, but any_args. NULL: none in the rule */
     size_t n_args;
-    bool any_args; /* … and a last word "*" any further words. No `args` in the rule: any_args */
-    /* code: of the module; has_sha256 */
-    struct digest sha256;
-    bool has_sha256;
+    const struct rule_examples *examples; /* exec: not tested yet; NULL: none */
+    struct digest sha256;                 /* code: of the module */
 };
 
 struct rules {
-    const struct rule *items;
+    struct rule *items;
     size_t count;
 };
 
@@ -157,21 +168,6 @@ struct policy_context {
     bool is_yaml;         /* restricted YAML (yaml.h), else JSON */
 };
 
-/* A problem of a policy file: where it is and what to do. */
-struct policy_problem {
-    uint32_t line; /* from 1; 0: of the file as a whole */
-    char key[192]; /* "filesystem.allow[3].path"; may be empty */
-    char message[512];
-};
-
-struct policy_problems {
-    struct policy_problem *items; /* in the arena */
-    size_t count;
-    size_t omitted; /* above POLICY_MAX_PROBLEMS */
-};
-
-#define POLICY_MAX_PROBLEMS 100
-
 /*
  * Parses one layer. Everything in *ret_policy lies in the arena; it is written only on success.
  * Otherwise -1 and *err (ERR_REQUEST): "FILE:LINE: KEY: what is wrong" for the first problem, and
@@ -186,6 +182,9 @@ int policy_parse(const char *text, size_t len, const struct policy_context *cont
 const char *policy_tier_text(enum tier tier);
 const char *policy_preset_text(const char *name);
 extern const char *const policy_preset_names[]; /* NULL at the end */
-/* A built-in tier as a layer. Fails only for want of memory: the texts are tested. */
+/*
+ * A built-in tier as a layer. Fails only for want of memory: the texts are tested. Without a home
+ * (NULL, or the root) its rules on what is beneath it match nothing.
+ */
 int policy_tier(enum tier tier, const char *home, struct arena *arena, struct policy *ret_policy,
                 struct err *err);

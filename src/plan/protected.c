@@ -76,6 +76,8 @@ const struct protected_row protected_rows[] = {
     {"crush.json", "as .crush.json", WHOLE},
     {".aider.conf.yml", "commands that aider runs", WHOLE},
 
+    {".wasp", "the project's policy: what wasp itself allows there", WHOLE},
+
     {".bashrc", "bash runs it", WHOLE},
     {".bash_profile", "bash runs it", WHOLE},
     {".bash_login", "bash runs it", WHOLE},

@@ -4,8 +4,8 @@
  * not put or change them unless the owner names them.
  *
  * One question decides what is a row in protected.c: does the host execute it, or a command from
- * it, when a person opens, enters or uses the directory with common tools, without being asked? So
- * these are not in it:
+ * it, when a person opens, enters or uses the directory with common tools, without being asked? The
+ * one other row is .wasp, whose policy says what wasp allows there. So these are not in it:
  *
  * - what a person runs knowingly: Makefile, package.json, build.rs, conftest.py, .npmrc and others
  *   that a build tool or package manager reads. To run a project is to trust it.

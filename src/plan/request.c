@@ -1,11 +1,13 @@
 #include "plan/request.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/redact.h"
 #include "plan/environment.h"
 #include "plan/protected.h"
 
@@ -33,6 +35,7 @@ void request_init(struct request *request, enum backend backend)
         .backend = backend,
         .args = (const char **) no_strings,
         .env = (const char **) no_strings,
+        .secret_env = (const char **) no_strings,
         .unprotected = (const char **) no_strings,
         .stdin_kind = STDIN_NONE,
         .isolation = ISOLATION_FULL,
@@ -40,8 +43,7 @@ void request_init(struct request *request, enum backend backend)
     limits_init(&request->limits, backend);
 }
 
-/* Counts bytes of text against the common cap. */
-static int count_bytes(struct request *request, size_t len, struct err *err)
+int request_count_bytes(struct request *request, size_t len, struct err *err)
 {
     if (len >= REQUEST_MAX_STRINGS_BYTES - request->strings_bytes)
         return err_set(err, ERR_REQUEST,
@@ -79,7 +81,7 @@ int request_add_arg(struct request *request, struct arena *arena, const char *ar
 {
     if (request->n_args >= REQUEST_MAX_ARGS)
         return err_set(err, ERR_REQUEST, "more than %d arguments", REQUEST_MAX_ARGS);
-    if (count_bytes(request, strlen(arg), err) < 0)
+    if (request_count_bytes(request, strlen(arg), err) < 0)
         return -1;
     return push_string(&request->args, &request->n_args, arena, arg, err);
 }
@@ -111,6 +113,45 @@ static bool has_env(const struct request *request, const char *name, size_t len)
     return false;
 }
 
+/* Of the first len bytes of a name, as many as a message has room for. */
+static int shown_len(size_t len)
+{
+    return (int) (len < 256 ? len : 256);
+}
+
+/* What holds for the name of a variable, wherever its value comes from. */
+static int judge_name(const struct request *request, const char *name, size_t len, bool forced,
+                      struct err *err)
+{
+    if (len == 0)
+        return err_set(err, ERR_REQUEST,
+                       "environment variable without a name: write NAME=VALUE, with a NAME");
+    if (request->backend == BACKEND_NATIVE && !forced && environment_is_hook(name, len)) {
+        (void) err_set(err, ERR_DENIED,
+                       "environment variable '%.*s' makes programs run code that nobody named",
+                       shown_len(len), name); /* -1, as below */
+        return err_hint(err, "if that is what you want, force it: --env-force, or 'env_force' in "
+                             "a manifest");
+    }
+    return 0;
+}
+
+static int refuse_twice(const char *name, size_t len, struct err *err)
+{
+    return err_set(err, ERR_REQUEST, "environment variable '%.*s' is given twice: keep one",
+                   shown_len(len), name);
+}
+
+static int push_env(struct request *request, struct arena *arena, const char *assignment,
+                    struct err *err)
+{
+    if (request->n_env >= REQUEST_MAX_ENV)
+        return err_set(err, ERR_REQUEST, "more than %d environment variables", REQUEST_MAX_ENV);
+    if (request_count_bytes(request, strlen(assignment), err) < 0)
+        return -1;
+    return push_string(&request->env, &request->n_env, arena, assignment, err);
+}
+
 /* No message shows a value: it may be a secret. */
 int request_add_env(struct request *request, struct arena *arena, const char *assignment,
                     bool forced, struct err *err)
@@ -122,24 +163,91 @@ int request_add_env(struct request *request, struct arena *arena, const char *as
                        "environment variable '%s' has no value: the host's environment is never "
                        "inherited, write NAME=VALUE",
                        assignment);
-    if (len == 0)
-        return err_set(err, ERR_REQUEST,
-                       "environment variable without a name: write NAME=VALUE, with a NAME");
-    if (request->backend == BACKEND_NATIVE && !forced && environment_is_hook(assignment, len)) {
-        (void) err_set(err, ERR_DENIED,
-                       "environment variable '%.*s' makes programs run code that nobody named",
-                       (int) (len < 256 ? len : 256), assignment); /* -1, as below */
-        return err_hint(err, "if that is what you want, force it: --env-force, or 'env_force' in "
-                             "a manifest");
-    }
-    if (has_env(request, assignment, len))
-        return err_set(err, ERR_REQUEST, "environment variable '%.*s' is given twice: keep one",
-                       (int) (len < 256 ? len : 256), assignment);
-    if (request->n_env >= REQUEST_MAX_ENV)
-        return err_set(err, ERR_REQUEST, "more than %d environment variables", REQUEST_MAX_ENV);
-    if (count_bytes(request, strlen(assignment), err) < 0)
+    if (judge_name(request, assignment, len, forced, err) < 0)
         return -1;
-    return push_string(&request->env, &request->n_env, arena, assignment, err);
+    if (has_env(request, assignment, len) || request_is_secret(request, assignment))
+        return refuse_twice(assignment, len, err);
+    return push_env(request, arena, assignment, err);
+}
+
+bool request_is_secret(const struct request *request, const char *assignment)
+{
+    size_t len = strcspn(assignment, "=");
+
+    for (size_t i = 0; i < request->n_secret_env; i++)
+        if (strncmp(request->secret_env[i], assignment, len) == 0 &&
+            request->secret_env[i][len] == '\0')
+            return true;
+    return false;
+}
+
+int request_add_secret_env(struct request *request, struct arena *arena, const char *name,
+                           struct err *err)
+{
+    size_t len = strlen(name);
+
+    if (len == 0)
+        return err_set(err, ERR_REQUEST, "secret variable without a name: write its NAME");
+    if (strchr(name, '=')) /* what is behind it may be the secret */
+        return err_set(err, ERR_REQUEST,
+                       "a secret variable is given by its name alone: its value is taken from "
+                       "wasp's own environment, where no list of processes shows it");
+    if (judge_name(request, name, len, false, err) < 0)
+        return -1;
+    if (has_env(request, name, len) || request_is_secret(request, name))
+        return refuse_twice(name, len, err);
+    if (request->n_secret_env >= REDACT_MAX_VALUES)
+        return err_set(err, ERR_REQUEST, "more than %d secret variables", REDACT_MAX_VALUES);
+    if (request_count_bytes(request, len, err) < 0)
+        return -1;
+    return push_string(&request->secret_env, &request->n_secret_env, arena, name, err);
+}
+
+static int refuse_secret(const char *name, struct err *err)
+{
+    switch (errno) {
+    case EINVAL:
+        return err_set(err, ERR_REQUEST,
+                       "secret variable '%s' must have between %d and %d bytes: a shorter value "
+                       "cannot be told from ordinary text, a larger one belongs into a file",
+                       name, REDACT_MIN_VALUE, REDACT_MAX_VALUE);
+    case ENOSPC:
+        return err_set(err, ERR_REQUEST,
+                       "the secret variables are too large together at '%s': pass large ones in "
+                       "a file",
+                       name);
+    default:
+        return err_no_memory(err);
+    }
+}
+
+int request_put_secret(struct request *request, struct arena *arena, const char *name,
+                       const char *value, struct secrets *secrets, struct err *err)
+{
+    if (!value)
+        return err_set(err, ERR_REQUEST,
+                       "secret variable '%s' is not set in wasp's own environment: set and export "
+                       "it before wasp is started, or leave it out",
+                       name);
+    if (secrets_add(secrets, value, strlen(value)) < 0)
+        return refuse_secret(name, err);
+    request->secrets = secrets;
+    char *assignment = arena_printf(arena, "%s=%s", name, value);
+    if (!assignment)
+        return err_no_memory(err);
+    int rc = push_env(request, arena, assignment, err); /* which keeps a copy */
+    explicit_bzero(assignment, strlen(assignment));
+    return rc;
+}
+
+void request_wipe_secrets(struct request *request)
+{
+    for (size_t i = 0; i < request->n_env; i++)
+        if (request_is_secret(request, request->env[i])) {
+            char *value = strchr((char *) (uintptr_t) request->env[i], '=') + 1; /* our own copy */
+            explicit_bzero(value, strlen(value));
+        }
+    request->secrets = NULL;
 }
 
 int request_add_label(struct request *request, struct arena *arena, const char *name,
@@ -152,7 +260,8 @@ int request_add_label(struct request *request, struct arena *arena, const char *
             return err_set(err, ERR_REQUEST, "label '%s' is given twice: keep one", name);
     if (request->n_labels >= REQUEST_MAX_LABELS)
         return err_set(err, ERR_REQUEST, "more than %d labels", REQUEST_MAX_LABELS);
-    if (count_bytes(request, strlen(name), err) < 0 || count_bytes(request, strlen(value), err) < 0)
+    if (request_count_bytes(request, strlen(name), err) < 0 ||
+        request_count_bytes(request, strlen(value), err) < 0)
         return -1;
     if (!request->labels)
         request->labels = arena_array(arena, REQUEST_MAX_LABELS, sizeof(*request->labels));
@@ -293,7 +402,7 @@ int request_set_source(struct request *request, struct arena *arena, const char 
                        "directory, grant that, and run the file");
     if (memchr(source, '\0', len))
         return err_set(err, ERR_REQUEST, "the source has a NUL byte in it: it must be text");
-    if (count_bytes(request, len, err) < 0)
+    if (request_count_bytes(request, len, err) < 0)
         return -1;
     request->source = arena_strndup(arena, source, len);
     request->source_len = len;

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "plan/capability.h"
+#include "plan/facts.h"
 #include "plan/limits.h"
 
 /* A larger module is refused: nothing that people build comes near, and it bounds the compiler. */
@@ -48,7 +49,10 @@ struct request_dir {
      */
     bool plain;
     bool also_dot; /* wasm: it is "." too (the first plain one, unless written so) */
+    bool is_own; /* came with a registered runtime: the owner granted it when he registered that */
     enum access access;
+    bool is_judged; /* a policy judged this very directory: another one in its place is refused */
+    struct file_id judged;
 };
 
 /* What the caller wants to find again in the envelope; means nothing to wasp. */
@@ -71,6 +75,8 @@ struct request_command {
     bool any_args; /* any further arguments */
 };
 
+struct secrets;
+
 enum stdin_kind { STDIN_NONE, STDIN_INHERIT, STDIN_FILE, STDIN_BYTES };
 
 struct request {
@@ -83,6 +89,7 @@ struct request {
     const void *module_bytes;  /* a module that is part of the program; NULL: `module` is a file */
     size_t module_len;         /* of module_bytes */
     const struct digest *module_digest; /* their SHA-256 */
+    bool module_is_own;                 /* a registered runtime: the owner's choice beforehand */
     bool no_cache;
     bool pulley; /* --hardened: the interpreter, no executable page at all */
 
@@ -114,9 +121,12 @@ struct request {
     size_t n_args;
     const char **env; /* "NAME=value", in the order given; NULL-terminated; names are unique */
     size_t n_env;
-    struct request_dir *dirs; /* guest names are unique */
+    const char **secret_env; /* names; env has them too once their values are known */
+    size_t n_secret_env;
+    const struct secrets *secrets; /* what no answer may show; NULL: nothing is registered */
+    struct request_dir *dirs;      /* guest names are unique */
     size_t n_dirs;
-    size_t strings_bytes; /* of args, env, labels and source so far, for their common cap */
+    size_t strings_bytes; /* of args, env, labels, commands and source so far, for their cap */
     struct request_label *labels;
     size_t n_labels;
     struct limits limits;
@@ -127,6 +137,8 @@ struct request {
     enum isolation isolation;
     bool isolation_given; /* or it is the default */
     bool output_kills;    /* --output-kill: output past its cap ends the run with output_limit */
+    bool is_judged;       /* by a policy: as these files were then */
+    struct file_id judged_rootfs, judged_stdin, judged_program; /* 0: not known */
 };
 
 /* An empty request: nothing granted, the backend's default limits. */
@@ -139,9 +151,12 @@ void request_init(struct request *request, enum backend backend);
  */
 #define REQUEST_MAX_ARGS 65536
 #define REQUEST_MAX_ENV 4096
-#define REQUEST_MAX_STRINGS_BYTES (4 * 1024 * 1024) /* all args, env, labels and source */
+/* All args, env, labels, commands and source. */
+#define REQUEST_MAX_STRINGS_BYTES (4 * 1024 * 1024)
 #define REQUEST_MAX_DIRS 64
 #define REQUEST_MAX_LABELS 64
+#define REQUEST_MAX_CAPABILITIES 64
+#define REQUEST_MAX_COMMANDS 64
 
 int request_add_arg(struct request *request, struct arena *arena, const char *arg, struct err *err);
 /* Puts these before the ones it has. */
@@ -154,6 +169,22 @@ int request_prepend_args(struct request *request, struct arena *arena, const cha
  */
 int request_add_env(struct request *request, struct arena *arena, const char *assignment,
                     bool forced, struct err *err);
+/*
+ * The name of a variable whose value the door takes from its own environment. Judged as
+ * request_add_env does.
+ */
+int request_add_secret_env(struct request *request, struct arena *arena, const char *name,
+                           struct err *err);
+/*
+ * Gives the guest the value of a name in secret_env, and registers it in *secrets, which becomes
+ * the request's. NULL: it is not set.
+ */
+int request_put_secret(struct request *request, struct arena *arena, const char *name,
+                       const char *value, struct secrets *secrets, struct err *err);
+/* Forgets those values, when nothing needs them any more. */
+void request_wipe_secrets(struct request *request);
+/* True if the variable of "NAME=value" is one of secret_env. */
+bool request_is_secret(const struct request *request, const char *assignment);
 /* A rule of protected.h, by its name, that does not hold for this run. */
 int request_add_unprotected(struct request *request, struct arena *arena, const char *name,
                             struct err *err);
@@ -175,6 +206,28 @@ int request_add_dir(struct request *request, struct arena *arena, const char *ba
  */
 int request_add_workspace(struct request *request, struct arena *arena, const char *base,
                           const char *path, struct err *err);
+/*
+ * Where a policy puts the first plain directory, if there is one: a wasm guest finds it there and
+ * as ".", a native one begins to work there unless it is told where. `guest` must live as long as
+ * the request.
+ */
+int request_place_workspace(struct request *request, const char *guest, struct err *err);
+/*
+ * What a wasm guest may ask for through its door: "fs_read" or "fs_write", for the directories of
+ * the request as they are granted, or with "=PATH", which counts from `base` as above; "exec_run",
+ * for its commands.
+ */
+int request_add_capability(struct request *request, struct arena *arena, const char *base,
+                           const char *text, struct err *err);
+/*
+ * A command of exec_run: a bare name or an absolute path of the host, then its arguments. '*' in
+ * one stands for any run of characters, "*" as the last for any further arguments; without it there
+ * are no others. As text: words_split_patterns.
+ */
+int request_add_command(struct request *request, struct arena *arena, const char *program,
+                        const char *const *args, size_t n_args, struct err *err);
+int request_add_command_text(struct request *request, struct arena *arena, const char *text,
+                             struct err *err);
 /* One of their names above. */
 int request_set_isolation(struct request *request, const char *name, struct err *err);
 int request_set_network(struct request *request, const char *name, struct err *err);
@@ -204,6 +257,8 @@ int request_check_place(const char *guest, struct err *err);
  * cannot do is refused, never ignored.
  */
 int request_check(const struct request *request, struct err *err);
+/* Counts bytes of text against REQUEST_MAX_STRINGS_BYTES; for the judges in other files. */
+int request_count_bytes(struct request *request, size_t len, struct err *err);
 /*
  * `path`, behind `base` if it is relative and base is not NULL or empty; NULL if memory is
  * exhausted.

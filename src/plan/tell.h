@@ -59,6 +59,11 @@ struct tell_ready {
 #define RULE_SPECIAL "special-file"
 #define RULE_ABSOLUTE_LINK "absolute-link"
 #define RULE_PROTECTED "protected-name"
+#define RULE_CAPABILITY "capability" /* the run has it not */
+#define RULE_KERNEL_FILE "kernel-file"
+#define RULE_OWN_FOLDER "own-folder"
+#define RULE_COMMAND "command" /* none that exec_run may run */
+#define RULE_POLICY "policy"   /* whoever judges each use said no */
 
 struct tell_denial {
     char action[24];  /* "path_open" */

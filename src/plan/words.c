@@ -9,6 +9,8 @@
 #define SPECIAL_AT_START "#~"
 /* What a backslash in double quotes goes before. */
 #define ESCAPED_IN_QUOTES "\"\\$`"
+/* What never needs quotes. */
+#define PLAIN_CHARACTERS NAME_CHARACTERS "-./:,+@%"
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
 
 /* The words are put behind one another, each with its NUL: never more than the command has. */
@@ -17,6 +19,7 @@ struct splitter {
     const char *at;
     char *to;
     struct err *err;
+    bool takes_star;
 };
 
 static int refuse_special(const struct splitter *splitter)
@@ -69,7 +72,8 @@ static int take_character(struct splitter *splitter, bool at_start)
 {
     char c = *splitter->at;
 
-    if (strchr(SPECIAL, c) || (at_start && strchr(SPECIAL_AT_START, c)))
+    if ((strchr(SPECIAL, c) && !(splitter->takes_star && c == '*')) ||
+        (at_start && strchr(SPECIAL_AT_START, c)))
         return refuse_special(splitter);
     if (c == '\\') {
         splitter->at++;
@@ -112,11 +116,11 @@ static int check_first(const char *word, struct err *err)
     return err_hint(err, "give the variable in 'env'");
 }
 
-int words_split(const char *command, struct arena *arena, const char *const **ret_words,
-                size_t *ret_n_words, struct err *err)
+static int split(const char *command, bool takes_star, struct arena *arena,
+                 const char *const **ret_words, size_t *ret_n_words, struct err *err)
 {
     size_t room = strlen(command) + 1, n = 0;
-    struct splitter splitter = {command, command, arena_alloc(arena, room), err};
+    struct splitter splitter = {command, command, arena_alloc(arena, room), err, takes_star};
     /* Between any two words is a blank. */
     const char **words = arena_array(arena, room / 2 + 2, sizeof(*words));
 
@@ -136,5 +140,37 @@ int words_split(const char *command, struct arena *arena, const char *const **re
                        "arguments");
     *ret_words = words;
     *ret_n_words = n;
+    return 0;
+}
+
+int words_split(const char *command, struct arena *arena, const char *const **ret_words,
+                size_t *ret_n_words, struct err *err)
+{
+    return split(command, false, arena, ret_words, ret_n_words, err);
+}
+
+int words_split_patterns(const char *command, struct arena *arena, const char *const **ret_words,
+                         size_t *ret_n_words, struct err *err)
+{
+    return split(command, true, arena, ret_words, ret_n_words, err);
+}
+
+/* 'it'\''s'; "NAME=" at the start of a command would be a variable. */
+static int join_word(struct buf *into, const char *word, bool is_first)
+{
+    if (word[0] && word[strspn(word, is_first ? PLAIN_CHARACTERS : PLAIN_CHARACTERS "=")] == '\0')
+        return buf_add_string(into, word);
+    int rc = buf_add_char(into, '\'');
+    for (; rc == 0 && *word; word++)
+        rc = *word == '\'' ? buf_add_string(into, "'\\''") : buf_add_char(into, *word);
+    return rc == 0 ? buf_add_char(into, '\'') : rc;
+}
+
+int words_join(struct buf *into, const char *const *words, size_t n_words)
+{
+    for (size_t i = 0; i < n_words; i++)
+        if ((into->len > 0 && buf_add_char(into, ' ') < 0) ||
+            join_word(into, words[i], into->len == 0) < 0)
+            return -1;
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 /*
@@ -18,3 +19,14 @@
  */
 int words_split(const char *command, struct arena *arena, const char *const **ret_words,
                 size_t *ret_n_words, struct err *err);
+/*
+ * The same for a command whose words are patterns: '*' needs no quotes, and quotes take nothing
+ * from it: there is no way to write one that is only a character.
+ */
+int words_split_patterns(const char *command, struct arena *arena, const char *const **ret_words,
+                         size_t *ret_n_words, struct err *err);
+/*
+ * Adds words as a command that both of the above take apart again, after a space if there is
+ * something already. 0, or -1 if the buffer is full.
+ */
+int words_join(struct buf *into, const char *const *words, size_t n_words);

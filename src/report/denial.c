@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "plan/door.h"
 #include "plan/protected.h"
 
 /*
@@ -18,6 +19,8 @@ static const struct rule_hint {
     {RULE_ABSOLUTE_LINK, "make the link's target relative"},
     {RULE_SPECIAL, "use a regular file or a directory"},
     {RULE_PROTECTED, "the host may run it later; if that is wanted: --unprotect NAME"},
+    {RULE_CAPABILITY, "give the run the capability: --capability NAME"},
+    {RULE_COMMAND, "name the program and its arguments: --command 'PROGRAM ARGS'"},
 };
 
 /* Which name to give, where the path tells: it need not begin at the grant. */
@@ -63,11 +66,21 @@ static void write_told(struct json_writer *json, const char *key, const char *te
     json_put_text(json, text, strnlen(text, size));
 }
 
+/* What was refused at the door is named as its calls are; WASI has none of these names. */
+static bool is_of_door(const struct tell_denial *denial)
+{
+    char action[sizeof(denial->action) + 1];
+
+    memcpy(action, denial->action, sizeof(denial->action));
+    action[sizeof(denial->action)] = '\0';
+    return door_find(action) != 0;
+}
+
 void denial_write(struct json_writer *json, const struct tell_denial *denial)
 {
     json_open_object(json);
     json_key(json, "layer");
-    json_put_string(json, "wasi");
+    json_put_string(json, is_of_door(denial) ? "door" : "wasi");
     write_told(json, "action", denial->action, sizeof(denial->action));
     write_told(json, "target", denial->target, sizeof(denial->target));
     write_told(json, "rule", denial->rule, sizeof(denial->rule));

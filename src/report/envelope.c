@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "report/denial.h"
+#include "report/shown.h"
 #include "report/verdict.h"
 
 /*
@@ -117,6 +118,18 @@ static void write_truncated(struct json_writer *json, const struct result *resul
     json_close_object(json);
 }
 
+/* Only where there was something to take out: its absence says that the bytes are the guest's. */
+static void write_redacted(struct json_writer *json, const struct result *result)
+{
+    if (!result->secrets || result->secrets->count == 0)
+        return;
+    json_key(json, "redacted");
+    json_open_object(json);
+    write_uint(json, "stdout", result->stdout_capture.redacted);
+    write_uint(json, "stderr", result->stderr_capture.redacted);
+    json_close_object(json);
+}
+
 static void write_usage(struct json_writer *json, const struct result *result)
 {
     const struct tell_done *done = &result->done;
@@ -187,25 +200,26 @@ static void write_limits_hit(struct json_writer *json, uint32_t hits)
     json_close_array(json);
 }
 
-static void write_path(struct json_writer *json, const char *key, const char *path)
+static void write_shown(struct json_writer *json, const char *key, const char *text,
+                        const struct result *result)
 {
     json_key(json, key);
-    json_put_text(json, path, strlen(path)); /* names of files need not be UTF-8 */
+    shown_put(json, text, strlen(text), result->secrets);
 }
 
 /* What the guest left that the host may run by itself: not prevented, so said. */
 static void write_host_executed(struct json_writer *json, const struct result *result)
 {
     if (result->appeared_error)
-        write_string(json, "host_executed_incomplete", result->appeared_error);
+        write_shown(json, "host_executed_incomplete", result->appeared_error, result);
     if (result->n_appeared == 0)
         return;
     json_key(json, "host_executed");
     json_open_array(json);
     for (size_t i = 0; i < result->n_appeared; i++) {
         json_open_object(json);
-        write_path(json, "directory", result->appeared[i].host);
-        write_path(json, "path", result->appeared[i].path);
+        write_shown(json, "directory", result->appeared[i].host, result);
+        write_shown(json, "path", result->appeared[i].path, result);
         write_string(json, "rule", result->appeared[i].rule);
         json_close_object(json);
     }
@@ -223,7 +237,7 @@ static const char *text_or_null(const char *text)
 static void write_error_info(struct json_writer *json, const struct result *result,
                              const struct request *request)
 {
-    struct verdict verdict;
+    struct verdict_text verdict;
 
     if (result->reason == REASON_EXITED)
         return;
@@ -251,7 +265,7 @@ static void write_module(struct json_writer *json, const struct result *result)
     json_put_bool(json, result->module_cached);
     write_uint(json, "compile_ms", result->compile_ns / NS_PER_MS);
     if (result->cache_error[0])
-        write_string(json, "cache_error", result->cache_error);
+        write_shown(json, "cache_error", result->cache_error, result);
     json_close_object(json);
 }
 
@@ -290,7 +304,7 @@ static void write_timings(struct json_writer *json, const struct result *result)
 const char *envelope_error(const struct result *result, const struct request *request,
                            struct buf *into)
 {
-    struct verdict verdict;
+    struct verdict_text verdict;
 
     buf_release(into);
     if (verdict_is_success(result))
@@ -325,9 +339,10 @@ static void write_common(struct json_writer *json, const struct result *result)
     write_denials(json, result);
 }
 
-int envelope_write(int fd, const struct result *result, const struct request *request,
-                   const struct changes_report *changes, bool with_timings)
+int envelope_write(int fd, const struct envelope *envelope)
 {
+    const struct result *result = envelope->result;
+    const struct request *request = envelope->request;
     _cleanup_(buf_release) struct buf line = BUF_INIT(2 * sizeof(struct err));
     struct json_writer json;
     const char *error = envelope_error(result, request, &line);
@@ -336,19 +351,26 @@ int envelope_write(int fd, const struct result *result, const struct request *re
     json_open_object(&json);
     write_base(&json, result, error);
     write_common(&json, result);
+    write_redacted(&json, result);
     if (result->signal)
         write_uint(&json, "signal", (uint64_t) result->signal);
     write_limits_hit(&json, result->done.limits_hit);
     write_error_info(&json, result, request);
-    if (changes) {
+    if (envelope->leave)
+        leave_write(&json, envelope->leave);
+    if (envelope->answer && envelope->answer->len > 0) {
+        json_key(&json, "answer");
+        json_put_json(&json, envelope->answer->data, envelope->answer->len);
+    }
+    if (envelope->changes) {
         json_key(&json, "changes");
-        changes_report_write(&json, changes);
+        changes_report_write(&json, envelope->changes);
     }
     write_host_executed(&json, result);
     write_module(&json, result);
     write_fuel(&json, result, request);
     write_labels(&json, request);
-    if (with_timings)
+    if (envelope->with_timings)
         write_timings(&json, result);
     json_close_object(&json);
     return json_finish(&json);

@@ -5,14 +5,21 @@
 
 #include "plan/request.h"
 #include "report/changes.h"
+#include "report/leave.h"
 #include "run/result.h"
 
-/*
- * Writes the object and a newline to fd. with_timings adds `timings_us`. request may be NULL (it
- * never came to be). 0, or -1 and errno when fd cannot take it.
- */
-int envelope_write(int fd, const struct result *result, const struct request *request,
-                   const struct changes_report *changes, bool with_timings);
+/* What an envelope tells; all but the result may be NULL. */
+struct envelope {
+    const struct result *result;
+    const struct request *request; /* NULL: it never came to be */
+    const struct leave *leave;
+    const struct changes_report *changes;
+    const struct buf *answer; /* of a capability: JSON */
+    bool with_timings;        /* adds `timings_us` */
+};
+
+/* Writes the object and a newline to fd. 0, or -1 and errno when fd cannot take it. */
+int envelope_write(int fd, const struct envelope *envelope);
 /*
  * Likewise, with the base fields alone (`wasp.answer/1`): for verbs that do something small and run
  * no guest.

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "report/denial.h"
 #include "report/envelope.h"
+#include "report/shown.h"
 
 /* The run is over by then, and a reader that waits for its end is worth a moment. */
 #define LAST_EVENT_PATIENCE_MS 1000
@@ -20,7 +21,15 @@ _Static_assert(2 * (sizeof(((struct err *) 0)->message) + sizeof(((struct err *)
                    SINK_MAX_LINE,
                "the last event always fits, its error with every quote escaped");
 
-enum kind { EVENT_START, EVENT_STDOUT, EVENT_STDERR, EVENT_DENIAL, EVENT_HEARTBEAT, EVENT_EXIT };
+enum kind {
+    EVENT_START,
+    EVENT_STDOUT,
+    EVENT_STDERR,
+    EVENT_DENIAL,
+    EVENT_APPROVAL,
+    EVENT_HEARTBEAT,
+    EVENT_EXIT
+};
 
 /* What an event is called and how bad it is, unless whoever writes it knows better. */
 static const struct kind_row {
@@ -32,6 +41,7 @@ static const struct kind_row {
     [EVENT_STDOUT] = {"stdout", "info", "the guest wrote to stdout"},
     [EVENT_STDERR] = {"stderr", "warn", "the guest wrote to stderr"},
     [EVENT_DENIAL] = {"denial", "warn", "refused"},
+    [EVENT_APPROVAL] = {"approval", "warn", "the request waits for a person's approval"},
     [EVENT_HEARTBEAT] = {"heartbeat", "info", "wasp is still at work"},
     [EVENT_EXIT] = {"exit", "error", "the run failed"},
 };
@@ -183,7 +193,8 @@ static void on_start(void *data)
 
     begin(events, &line, &kinds[EVENT_START]);
     json_key(&line.json, events->module ? "module" : "program");
-    json_put_text(&line.json, name, len <= MODULE_BYTES ? len : utf8_cut(name, MODULE_BYTES));
+    shown_put(&line.json, name, len <= MODULE_BYTES ? len : utf8_cut(name, MODULE_BYTES),
+              events->secrets);
     finish_short(events, &line, 0);
 }
 
@@ -200,6 +211,23 @@ static void on_denial(void *data, const struct tell_denial *denial)
     begin(events, &line, &kind);
     json_key(&line.json, "denial");
     denial_write(&line.json, denial);
+    finish_short(events, &line, 0);
+}
+
+void events_approval(struct events *events, const char *id, uint64_t expires_ms)
+{
+    _cleanup_(line_release) struct line line = {.text = BUF_INIT(0)};
+    char time[CLOCK_TEXT_SIZE];
+
+    if (!events)
+        return;
+    clock_format(expires_ms * NS_PER_MS, time);
+    begin(events, &line, &kinds[EVENT_APPROVAL]);
+    json_key(&line.json, "approval");
+    json_open_object(&line.json);
+    put_string(&line.json, "id", id);
+    put_string(&line.json, "expires_at", time);
+    json_close_object(&line.json);
     finish_short(events, &line, 0);
 }
 
@@ -252,6 +280,7 @@ void events_begin(struct events *events, const struct result *result, const stru
     events->run_id = result->run_id;
     events->module = request->module;
     events->program = request->program;
+    events->secrets = request->secrets;
     events->begun_ns = clock_monotonic_ns();
     events->heartbeat_ns = events->begun_ns + EVENT_HEARTBEAT_NS;
     for (int stream = 0; stream < STREAMS; stream++)

@@ -35,6 +35,7 @@ struct events {
     uint64_t seq;                          /* of the last event, written or not */
     uint64_t dropped;                      /* events that the sink did not take */
     const char *run_id, *module, *program; /* one of the two; NULL: the other */
+    const struct secrets *secrets;         /* what none of them may show; may be NULL */
     uint64_t begun_ns, heartbeat_ns;       /* when the run began, when the next heartbeat is due */
     struct pending pending[STREAMS];
     bool ended;
@@ -55,6 +56,8 @@ void events_begin(struct events *events, const struct result *result,
                   const struct request *request);
 /* One that writes an event for what it is told; it points to events. */
 struct observer events_observer(struct events *events);
+/* The request waits for a person. */
+void events_approval(struct events *events, const char *id, uint64_t expires_ms);
 /* The last event: what comes after it is not written. request may be NULL. */
 void events_end(struct events *events, const struct result *result, const struct request *request,
                 int exit_status);

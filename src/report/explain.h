@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/json.h"
 #include "plan/request.h"
 
 /*
@@ -11,3 +12,8 @@
  * named without their value. 0, or -1 and errno when fd cannot take it or memory is exhausted.
  */
 int explain_write(int fd, const struct request *request);
+/*
+ * The same as a value, where one may stand. in_full: with the source and what the guest reads as
+ * text, for whoever approves it. 0, or -1 if memory is exhausted: nothing was put.
+ */
+int explain_put(struct json_writer *json, const struct request *request, bool in_full);

@@ -1,5 +1,7 @@
 #include "report/settle.h"
 
+#include "base/redact.h"
+
 static int keep_changes(const struct result *result, const struct places *places,
                         uint64_t started_ns, struct arena *arena, struct changes *ret_changes,
                         struct err *err)
@@ -43,6 +45,8 @@ static void apply_changes(const struct request *request, const struct result *re
                       &told->apply_err) < 0 &&
         told->apply_err.code == ERR_NONE)
         (void) err_set(&told->apply_err, ERR_HOST, "the changes were not applied"); /* always -1 */
+    (void) redact_text(told->apply_err.message, /* as a verdict is; it is fine either way */
+                       sizeof(told->apply_err.message), request->secrets);
 }
 
 static int show_diff(const struct result *result, const struct places *places, struct arena *arena,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/redact.h"
 
 /* Runs that a limit ended: what to say, and which row of limit_rows has number and option. */
 static const struct limit_words {
@@ -54,7 +55,7 @@ static bool is_trap_name(const char *text, size_t size)
 }
 
 /* The strings come from the cell, which the guest may own by now: they need not be text. */
-static void say_trap(struct verdict *verdict, const struct tell_done *done)
+static void say_trap(struct verdict_text *verdict, const struct tell_done *done)
 {
     char name[sizeof(done->trap_code) + 1] = "";
     int len = (int) strnlen(done->trap_message, sizeof(done->trap_message));
@@ -73,7 +74,7 @@ static void say_trap(struct verdict *verdict, const struct tell_done *done)
 }
 
 /* Through err_set once more, which makes one line of it: it may be raw bytes from a cell. */
-static void say_err(struct verdict *verdict, const struct err *from)
+static void say_err(struct verdict_text *verdict, const struct err *from)
 {
     struct err *err = &verdict->err;
 
@@ -105,7 +106,7 @@ static void say_why(struct err *err, const struct result *result)
                         result->unseen);
 }
 
-static void say_outcome(struct verdict *verdict, const struct result *result,
+static void say_outcome(struct verdict_text *verdict, const struct result *result,
                         const struct request *request)
 {
     struct err *err = &verdict->err;
@@ -135,16 +136,20 @@ static void say_outcome(struct verdict *verdict, const struct result *result,
     }
 }
 
-void verdict_init(struct verdict *ret_verdict, const struct result *result,
+void verdict_init(struct verdict_text *ret_verdict, const struct result *result,
                   const struct request *request)
 {
-    *ret_verdict = (struct verdict){0};
+    *ret_verdict = (struct verdict_text){0};
     (void) snprintf(ret_verdict->code, sizeof(ret_verdict->code), "%s", /* ours: fits */
                     reason_name(result->reason));
     if (result->err.code != ERR_NONE)
         say_err(ret_verdict, &result->err);
     else
         say_outcome(ret_verdict, result, request);
+    /* Every message of a run leaves wasp through here. */
+    (void) redact_text(ret_verdict->err.message, sizeof(ret_verdict->err.message),
+                       result->secrets); /* there or not, it is fine now; likewise the hint */
+    (void) redact_text(ret_verdict->err.hint, sizeof(ret_verdict->err.hint), result->secrets);
 }
 
 int verdict_line(const struct err *err, struct buf *into)

@@ -47,6 +47,9 @@ static int open_rootfs(struct job *job, struct err *err)
     _cleanup_fd_ int dir = open(plan->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 || fstat(dir, &st) < 0)
         return err_sys(err, ERR_REQUEST, "cannot open the root file system '%s'", plan->rootfs);
+    if (job->request->is_judged && (job->request->judged_rootfs.dev != st.st_dev ||
+                                    job->request->judged_rootfs.ino != st.st_ino))
+        return grants_changed(plan->rootfs, err);
     own_init(&own, job->places);
     if (own_refuse(&own, dir, &st, plan->rootfs, err) < 0)
         return -1;
@@ -144,6 +147,8 @@ static int check(struct job *job, struct err *err)
         .network = job->request->network,
         .proc = job->request->proc,
         .tty = job->request->tty,
+        .program_dev = job->request->judged_program.dev,
+        .program_ino = job->request->judged_program.ino,
     };
     if (request_native_env(job->request, job->arena, &job->native.env, &job->native.n_env, err) < 0)
         return -1;

@@ -68,14 +68,18 @@ static int judge(const struct request *request, const struct watch *watch, int *
         *ret_signal = watch->signal;
         return err_set(err, ERR_HOST, "cancelled by signal %d while the module was compiled",
                        watch->signal);
+    case ENDED_DENIED:
+        *err = watch->withdrawn;
+        return -1;
     case ENDED_OUTPUT:
         if (watch->out.sink_errno == EFBIG)
             return err_set(err, ERR_COMPILE_LIMIT, "the module's code is larger than wasp takes");
         errno = watch->out.sink_errno;
         return err_sys(err, ERR_HOST, "cannot take the compiler's code");
     case ENDED_BY_ITSELF:
-    case ENDED_MEMORY: /* it has no cgroup */
+    case ENDED_MEMORY: /* it has no cgroup … */
     case ENDED_PROCESSES:
+    case ENDED_DOOR: /* … and no door */
         break;
     }
     if (watch->failed_heard) {

@@ -28,6 +28,12 @@ static int refuse(const char *host, struct err *err)
     return err_hint(err, "grant a directory that you can open");
 }
 
+int grants_changed(const char *path, struct err *err)
+{
+    (void) err_set(err, ERR_DENIED, "'%s' is not what it was when the policy judged it", path);
+    return err_hint(err, "something else was put in its place meanwhile: ask again");
+}
+
 static int open_dir(const struct request_dir *dir, int *ret_fd, struct stat *ret_stat,
                     struct err *err)
 {
@@ -36,6 +42,9 @@ static int open_dir(const struct request_dir *dir, int *ret_fd, struct stat *ret
     if (fd < 0 || fstat(fd, ret_stat) < 0) {
         return refuse(dir->host, err);
     }
+    if (dir->is_judged &&
+        (dir->judged.dev != ret_stat->st_dev || dir->judged.ino != ret_stat->st_ino))
+        return grants_changed(dir->host, err);
     *ret_fd = take_fd(&fd);
     return 0;
 }

@@ -32,4 +32,6 @@ int grants_choose(const struct request *request, const struct places *places,
  */
 int grants_open(struct grants *grants, const struct request *request, const struct places *places,
                 struct arena *arena, struct err *err);
+/* Refuses what is not the file that a policy judged. Returns -1. */
+int grants_changed(const char *path, struct err *err);
 void grants_release(struct grants *grants);

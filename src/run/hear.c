@@ -22,7 +22,7 @@ static bool is_whole(const struct tell *tell, size_t len)
 
 #define TERMINATE(array) ((array)[sizeof(array) - 1] = '\0')
 
-static void hear_denial(struct watch *watch, struct arena *arena, struct tell_denial *denial)
+void hear_denial(struct watch *watch, struct arena *arena, struct tell_denial *denial)
 {
     if (watch->denials == NULL)
         watch->denials = arena_array(arena, TELL_MAX_DENIALS, sizeof(*watch->denials));
@@ -31,6 +31,8 @@ static void hear_denial(struct watch *watch, struct arena *arena, struct tell_de
     TERMINATE(denial->action);
     TERMINATE(denial->target);
     TERMINATE(denial->rule);
+    (void) redact_text(denial->target, sizeof(denial->target), /* it is fine either way */
+                       watch->secrets);
     watch->denials[watch->n_denials++] = *denial;
     if (watch->observer != NULL && watch->observer->denied != NULL)
         watch->observer->denied(watch->observer->data, denial);

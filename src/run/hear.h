@@ -9,3 +9,5 @@
 bool hear_once(struct watch *watch, struct arena *arena);
 /* All that is there. */
 void hear_rest(struct watch *watch, struct arena *arena);
+/* A refusal, by the cell's word or by our own; more than TELL_MAX_DENIALS are not kept. */
+void hear_denial(struct watch *watch, struct arena *arena, struct tell_denial *denial);

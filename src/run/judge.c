@@ -86,6 +86,15 @@ static void judge_silence(const struct watch *watch, uint64_t cpu_limit_ns, stru
                    (unsigned int) watch->status);
 }
 
+/* Our runner does not speak so: somebody else has taken its place. */
+static void judge_door(struct result *result)
+{
+    result->reason = REASON_BACKEND_ERROR;
+    (void) err_set(&result->err, ERR_BACKEND,
+                   "the runner sent through its door what is no call, and was ended: the guest may "
+                   "have taken it over");
+}
+
 /* A limit that the guest met: it ended the run, or the guest got over it. */
 static void judge_hits(struct result *result)
 {
@@ -110,8 +119,13 @@ void judge(const struct watch *watch, uint64_t start_ns, struct result *result)
         [ENDED_WALL] = REASON_TIMEOUT,        [ENDED_CPU] = REASON_CPU_LIMIT,
         [ENDED_OUTPUT] = REASON_OUTPUT_LIMIT, [ENDED_SIGNAL] = REASON_CANCELLED,
         [ENDED_MEMORY] = REASON_MEMORY_LIMIT, [ENDED_PROCESSES] = REASON_PROCESS_LIMIT,
+        [ENDED_DENIED] = REASON_DENIED,
     };
     take_usage(watch, start_ns, result);
+    if (watch->ended == ENDED_DOOR) {
+        judge_door(result); /* whatever it said besides */
+        return;
+    }
     /* done before our kill reached it: it ended by itself */
     if (watch->done_heard && !watch->was_asked)
         judge_done(&watch->done, result);
@@ -121,6 +135,8 @@ void judge(const struct watch *watch, uint64_t start_ns, struct result *result)
         result_fail(result, &watch->failed);
     else
         judge_silence(watch, watch->meter.cpu_ns, result);
+    if (result->reason == REASON_DENIED && watch->ended == ENDED_DENIED)
+        result_fail(result, &watch->withdrawn);
     if (result->reason == REASON_CANCELLED)
         result->signal = watch->signal;
     judge_hits(result);

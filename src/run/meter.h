@@ -19,6 +19,8 @@ enum ended {
     ENDED_SIGNAL,
     ENDED_MEMORY,
     ENDED_PROCESSES,
+    ENDED_DENIED, /* what it rests on holds no more */
+    ENDED_DOOR,   /* what came through its door was none of our runner's */
 };
 
 struct meter {

@@ -9,9 +9,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "plan/tell.h"
 
+struct door_service; /* run/door.h */
+
 enum stream { STREAM_STDOUT, STREAM_STDERR, STREAMS };
+
+/*
+ * Whether what the run rests on still holds: a grant behind it may be revoked or expire. Asked when
+ * something happened and at the time it named last (CLOCK_MONOTONIC); says when next. False and
+ * *ret_why end the run.
+ */
+struct guard {
+    void *data;
+    bool (*holds)(void *data, uint64_t now_ns, uint64_t *ret_next_ns, struct err *ret_why);
+};
 
 struct observer {
     void *data; /* what each is called with */
@@ -25,4 +38,7 @@ struct observer {
      * when next. While compiling, too.
      */
     uint64_t (*tick)(void *data, uint64_t now_ns);
+    const struct guard *guard; /* NULL: nothing can be taken back */
+    /* Who answers what a wasm guest with capabilities asks for. NULL: it has no door. */
+    const struct door_service *door;
 };

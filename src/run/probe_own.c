@@ -132,16 +132,23 @@ void probe_state_folder(const struct scene *scene, struct finding *finding)
     look_at_folder(scene->places->state_dir, PROBE_MISSING, finding);
 }
 
-/* It is only read. */
+/* It is only read, but who can write there says what is allowed: a policy in it is then refused. */
 void probe_config_folder(const struct scene *scene, struct finding *finding)
 {
     const char *folder = scene->places->config_dir;
+    struct stat st;
 
-    if (!folder || access(folder, F_OK) < 0)
+    if (!folder || stat(folder, &st) < 0) {
         finding_set(finding, PROBE_NOT_NEEDED, 0, "%s%sthere is none", folder ? folder : "",
                     folder ? ": " : "");
-    else
-        look_at_folder(folder, PROBE_DEGRADED, finding);
+        return;
+    }
+    finding_note(finding, "%s", folder);
+    if ((st.st_uid == geteuid() || st.st_uid == 0) && (st.st_mode & 022) == 0)
+        return;
+    finding_set(finding, PROBE_DEGRADED, 0, "others can write to %s (uid %u, mode %04o)", folder,
+                st.st_uid, st.st_mode & 07777);
+    finding_advise(finding, REMEDY_FOLDER_OWNER, folder);
 }
 
 /* ---- interpreters ---------------------------------------------------------------------------- */

@@ -1,10 +1,10 @@
 #include "run/result.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/uuid.h"
 
 /* CONTRACT §2. Where the status depends on more than the reason, the row names on what. */
 enum status_source { STATUS_FIXED, STATUS_GUEST, STATUS_SIGNAL, STATUS_ERR };
@@ -42,24 +42,6 @@ const char *reason_name(enum reason reason)
     return row_of(reason)->name;
 }
 
-/*
- * UUIDv7 (RFC 9562): milliseconds since the epoch, then the fraction of the millisecond (method 3
- * of its section 6.2, so that ids made in the same millisecond sort too), then chance.
- */
-static void make_run_id(char ret_id[RUN_ID_SIZE])
-{
-    uint64_t now_ns = clock_realtime_ns();
-    uint64_t ms = now_ns / NS_PER_MS;
-    unsigned fraction = (unsigned) ((now_ns % NS_PER_MS) * 4096 / NS_PER_MS);
-    uint64_t chance;
-
-    random_bytes(&chance, sizeof(chance));
-    (void) snprintf(ret_id, RUN_ID_SIZE, "%08x-%04x-7%03x-%04x-%012llx", /* exactly fits */
-                    (unsigned) (ms >> 16) & 0xffffffff, (unsigned) ms & 0xffff, fraction,
-                    (unsigned) (0x8000 | (chance >> 48 & 0x3fff)),
-                    (unsigned long long) (chance & 0xffffffffffff));
-}
-
 void result_init(struct result *result, size_t output_max)
 {
     *result = (struct result){
@@ -70,7 +52,13 @@ void result_init(struct result *result, size_t output_max)
         .stderr_capture.kept = BUF_INIT(output_max),
         .isolation = "full",
     };
-    make_run_id(result->run_id);
+    uuid_make(clock_realtime_ns(), result->run_id);
+}
+
+void result_set_output(struct result *result, size_t output_max)
+{
+    result->stdout_capture.kept.max = output_max;
+    result->stderr_capture.kept.max = output_max;
 }
 
 void result_release(struct result *result)

@@ -38,6 +38,7 @@ enum reason {
 struct capture {
     struct buf kept;      /* the head, at most the output limit */
     uint64_t total_bytes; /* all that was written */
+    uint64_t redacted;    /* how many registered secrets were taken out of it */
     bool truncated;
 };
 
@@ -62,6 +63,8 @@ struct result_appeared {
     const char *path; /* relative to it */
     const char *rule;
 };
+
+struct secrets;
 
 struct result {
     char run_id[RUN_ID_SIZE];
@@ -93,7 +96,8 @@ struct result {
     char
         cache_error[160]; /* why the code could not be kept; empty if it was or was not asked for */
     bool use_fuel;
-    const char *isolation; /* "full", "landlock" */
+    const char *isolation;         /* "full", "landlock" */
+    const struct secrets *secrets; /* what no answer may show; NULL: nothing is registered */
     struct timing timings[RESULT_MAX_TIMINGS];
     size_t n_timings;
 };
@@ -101,6 +105,8 @@ struct result {
 const char *reason_name(enum reason reason);
 /* An empty result with a fresh run id. */
 void result_init(struct result *result, size_t output_max);
+/* How much of each stream is kept, where that is known later. */
+void result_set_output(struct result *result, size_t output_max);
 void result_release(struct result *result);
 /*
  * A result for what failed before or around the run: reason and exit status come from the error's

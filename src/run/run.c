@@ -54,6 +54,9 @@ static int open_stdin(const struct request *request, struct feed *feed, int *ret
             return err_set(err, ERR_REQUEST,
                            "cannot read the guest's stdin from '%s': it is a directory",
                            request->stdin_path);
+        if (request->is_judged &&
+            (request->judged_stdin.dev != st.st_dev || request->judged_stdin.ino != st.st_ino))
+            return grants_changed(request->stdin_path, err);
         break;
     }
     }
@@ -114,7 +117,7 @@ int job_start_cell(struct job *job, struct err *err)
 }
 
 static int watch_cell(struct job *job, const struct plan *plan, struct pipes *pipes,
-                      struct feed *feed, struct err *err)
+                      struct feed *feed, struct door *door, struct err *err)
 {
     struct result *result = job->result;
     struct watch *watch = &job->watch;
@@ -132,9 +135,15 @@ static int watch_cell(struct job *job, const struct plan *plan, struct pipes *pi
         .ends_by_itself = plan->job == JOB_NATIVE && plan->isolation == ISOLATION_LANDLOCK,
         .output_kills = job->request->output_kills,
         .observer = job->observer,
+        .secrets = job->request->secrets,
         .handles = watch->handles,
+        .door = door,
     };
+    redactor_init(&watch->out.redactor, watch->secrets, false);
+    redactor_init(&watch->err.redactor, watch->secrets, false);
     int rc = supervise(watch, job->arena, err);
+    redactor_release(&watch->out.redactor);
+    redactor_release(&watch->err.redactor);
     pipes->ours[0] = feed->fd; /* closed or not, as the loop left them */
     pipes->ours[1] = watch->out.fd;
     pipes->ours[2] = watch->err.fd;
@@ -146,8 +155,19 @@ static int watch_cell(struct job *job, const struct plan *plan, struct pipes *pi
     return 0;
 }
 
+/* Only for a guest that may ask for something, and if there is somebody who answers. */
+static int open_door(const struct job *job, struct plan *plan, struct door *door, int *ret_cell,
+                     struct err *err)
+{
+    plan->has_door = plan->job == JOB_WASM && job->request->n_capabilities > 0 &&
+                     job->observer != NULL && job->observer->door != NULL;
+    return plan->has_door ? door_open(door, job->observer->door, ret_cell, err) : 0;
+}
+
 int job_run_cell(struct job *job, struct err *err)
 {
+    _cleanup_(door_release) struct door door = DOOR_NONE;
+    _cleanup_fd_ int cell_door = -1;
     _cleanup_(pipes_release) struct pipes pipes;
     _cleanup_fd_ int source = -1;
     struct feed feed = {.source = -1};
@@ -156,12 +176,14 @@ int job_run_cell(struct job *job, struct err *err)
     if (pipes_open(&pipes, err) < 0 ||
         (job->grants.identity == IDENTITY_RANGE && job->backend->job == JOB_NATIVE &&
          pipes_give(&pipes, job->grants.host_uid, err) < 0) ||
-        open_stdin(job->request, &feed, &source, err) < 0 || make_plan(job, &plan, err) < 0)
+        open_stdin(job->request, &feed, &source, err) < 0 || make_plan(job, &plan, err) < 0 ||
+        open_door(job, &plan, &door, &cell_door, err) < 0)
         return -1;
     struct child_load load = {
         .plan = &plan,
         .streams = {pipes.cell[0], pipes.cell[1], pipes.cell[2]},
         .code = -1,
+        .door = cell_door,
         .rootfs = -1,
         .grants = job->grants.fds,
         .n_grants = job->grants.n_fds,
@@ -171,10 +193,12 @@ int job_run_cell(struct job *job, struct err *err)
     if (child_load(&job->child, &load, err) < 0)
         return -1;
     pipes_close_cell(&pipes);
+    cleanup_fd(&cell_door);
+    cell_door = -1;
     job_mark(job, "load");
     if (job->backend->go != NULL && job->backend->go(job, err) < 0)
         return -1;
-    return watch_cell(job, &plan, &pipes, &feed, err);
+    return watch_cell(job, &plan, &pipes, &feed, &door, err);
 }
 
 static int run_job(struct job *job, struct err *err)

@@ -16,6 +16,8 @@ struct places {
     const char
         *state_dir; /* WASP_STATE_DIR, else XDG_STATE_HOME/wasp, else HOME/.local/state/wasp */
     const char *config_dir;   /* XDG_CONFIG_HOME/wasp, else HOME/.config/wasp */
+    const char *system_dir;   /* where the machine's policy lies */
+    const char *home;         /* HOME, for "~" in policies */
     const char *program_dir;  /* where wasp-cell-wasm and wasp-compile are */
     uint64_t cache_max_bytes; /* WASP_CACHE_MAX, else 2 GiB */
     uint32_t uid_base,

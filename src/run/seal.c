@@ -17,9 +17,9 @@ static uint64_t time_ns(const struct timespec *time)
     return (uint64_t) time->tv_sec * NS_PER_S + (uint64_t) time->tv_nsec;
 }
 
-static struct file_id identify(const struct stat *st)
+static struct seal_id identify(const struct stat *st)
 {
-    return (struct file_id){
+    return (struct seal_id){
         .dev = st->st_dev,
         .ino = st->st_ino,
         .size = (uint64_t) st->st_size,
@@ -64,7 +64,7 @@ bool seal_is_ours(const struct seal *seal, const uint8_t key[DIGEST_KEY_BYTES],
 
 bool seal_covers(const struct seal *seal, const struct stat *st)
 {
-    struct file_id now = identify(st);
+    struct seal_id now = identify(st);
     return seal->at_rest == 1 && memcmp(&now, &seal->id, sizeof(now)) == 0;
 }
 

@@ -16,13 +16,13 @@
  */
 #define SEAL_RACY_NS (2 * 1000000000ULL)
 
-struct file_id {
+struct seal_id {
     uint64_t dev, ino, size, mtime_ns, ctime_ns;
 };
 
 struct seal {
     char magic[8];
-    struct file_id id;
+    struct seal_id id;
     uint64_t at_rest;     /* 1: the file had not changed for SEAL_RACY_NS when this was made */
     struct digest digest; /* of the file's bytes: SHA-256 of a module, MAC of code */
     struct digest

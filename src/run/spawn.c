@@ -279,8 +279,8 @@ int child_load(const struct child *child, const struct child_load *load, struct 
         return -1;
     /* in the order of enum cell_fd, the socket left out */
     int fds[CELL_MAX_FDS] = {load->streams[0], load->streams[1], load->streams[2], plan,
-                             load->code};
-    size_t count = (size_t) cell_first_grant(load->plan->job) - 1;
+                             load->code,       load->door};
+    size_t count = (size_t) cell_first_grant(load->plan) - 1;
     if (load->plan->job == JOB_NATIVE && load->rootfs >= 0)
         fds[count++] = load->rootfs;
     for (size_t i = 0; i < load->n_grants && i < REQUEST_MAX_DIRS; i++)

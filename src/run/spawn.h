@@ -40,7 +40,8 @@ struct child_load {
     const struct plan *plan;
     int streams[3];    /* the child's ends */
     int code;          /* CELL_FD_CODE; not looked at for JOB_NATIVE */
-    int rootfs;        /* behind it, for JOB_NATIVE; -1: none */
+    int door;          /* behind it, if the plan has one: CELL_FD_DOOR */
+    int rootfs;        /* likewise for JOB_NATIVE; -1: none */
     const int *grants; /* behind them, in the plan's order; none for IDENTITY_USER */
     size_t n_grants;
 };

@@ -25,9 +25,11 @@ enum slot {
     SLOT_FEED,
     SLOT_MEMORY,
     SLOT_FORKS,
+    SLOT_DOOR,
     SLOTS
 };
 
+#define READ_BYTES 65536
 /* What a guest that was sent a signal has to end by itself. */
 #define GRACE_NS (2 * NS_PER_S)
 
@@ -38,8 +40,9 @@ struct loop {
     uint64_t
         grace_ns; /* until when a guest that was asked to end may go on; UINT64_MAX: not asked */
     struct observer observer;
-    uint64_t tick_ns; /* when it wants to be called next */
-    uint64_t kill_ns; /* a cell that was told to end and has not by then is killed */
+    uint64_t tick_ns;  /* when it wants to be called next */
+    uint64_t guard_ns; /* when its guard does */
+    uint64_t kill_ns;  /* a cell that was told to end and has not by then is killed */
     bool killed;
     bool tell_closed; /* a cell that closes its end must not make us spin on it */
 };
@@ -66,15 +69,16 @@ static enum stream stream_of(const struct loop *loop, const struct drain *drain)
     return drain == &loop->watch->out ? STREAM_STDOUT : STREAM_STDERR;
 }
 
-static void keep_bytes(struct loop *loop, struct drain *drain, const char *bytes, size_t len)
+/* is_lost: there were more of which nothing is known. */
+static void keep_bytes(struct loop *loop, struct drain *drain, const char *bytes, size_t len,
+                       bool is_lost)
 {
     struct capture *capture = drain->capture;
     size_t room = capture->kept.max - capture->kept.len;
     size_t kept = len < room ? len : room;
-    capture->total_bytes += len;
     if (capture->truncated || (kept > 0 && buf_add(&capture->kept, bytes, kept) < 0))
         kept = 0; /* no memory, now or before: counted and flagged as cut */
-    bool is_cut = kept < len;
+    bool is_cut = kept < len || is_lost;
     if (loop->observer.wrote != NULL && (kept > 0 || (is_cut && !capture->truncated)))
         loop->observer.wrote(loop->observer.data, stream_of(loop, drain), bytes, kept, is_cut);
     if (!is_cut)
@@ -82,6 +86,30 @@ static void keep_bytes(struct loop *loop, struct drain *drain, const char *bytes
     capture->truncated = true;
     if (loop->watch->output_kills)
         end_run(loop, ENDED_OUTPUT);
+}
+
+/* What a redactor makes of one read, and of what it held back: at most a marker for every value. */
+#define SHOWN_MAX(drain) (4 * (READ_BYTES + (drain)->redactor.secrets->longest))
+
+/*
+ * Without secrets the bytes go as they are. With them, what is kept and told are the bytes without
+ * them, so that no cut and no border shows a part of one. len is 0 at the end of the stream.
+ */
+static void capture_bytes(struct loop *loop, struct drain *drain, const char *bytes, size_t len)
+{
+    struct capture *capture = drain->capture;
+    struct redactor *redactor = &drain->redactor;
+
+    capture->total_bytes += len;
+    if (redactor->secrets == NULL || capture->truncated) {
+        keep_bytes(loop, drain, bytes, len, false);
+        return;
+    }
+    _cleanup_(buf_release) struct buf shown = BUF_INIT(SHOWN_MAX(drain));
+    int rc =
+        len > 0 ? redactor_add(redactor, bytes, len, &shown) : redactor_finish(redactor, &shown);
+    capture->redacted = redactor->count;
+    keep_bytes(loop, drain, shown.data, shown.len, rc < 0 /* no memory */);
 }
 
 static void sink_bytes(struct loop *loop, struct drain *drain, const char *bytes, size_t len)
@@ -100,7 +128,7 @@ static void sink_bytes(struct loop *loop, struct drain *drain, const char *bytes
 /* Reads what is there. False once the stream has ended. */
 static bool drain_once(struct loop *loop, struct drain *drain)
 {
-    char bytes[65536];
+    char bytes[READ_BYTES];
     ssize_t n = read(drain->fd, bytes, sizeof(bytes));
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
@@ -108,7 +136,7 @@ static bool drain_once(struct loop *loop, struct drain *drain)
         return false;
     drain->total += (uint64_t) n;
     if (drain->capture != NULL)
-        keep_bytes(loop, drain, bytes, (size_t) n);
+        capture_bytes(loop, drain, bytes, (size_t) n);
     else
         sink_bytes(loop, drain, bytes, (size_t) n);
     return true;
@@ -127,6 +155,13 @@ static void drain_rest(struct loop *loop, struct drain *drain)
     struct pollfd ready = {.fd = drain->fd, .events = POLLIN};
     while (drain->fd >= 0 && poll(&ready, 1, 0) == 1)
         drain_or_close(loop, drain);
+}
+
+/* What looked like the beginning of a secret was none. */
+static void end_capture(struct loop *loop, struct drain *drain)
+{
+    if (drain->redactor.secrets != NULL)
+        capture_bytes(loop, drain, "", 0);
 }
 
 /* ---- stdin ----------------------------------------------------------------------------------- */
@@ -177,6 +212,17 @@ static void call_tick(struct loop *loop, uint64_t now)
         loop->tick_ns = loop->observer.tick(loop->observer.data, now);
 }
 
+static void ask_guard(struct loop *loop, uint64_t now)
+{
+    const struct guard *guard = loop->observer.guard;
+
+    if (guard == NULL || loop->killed || now < loop->guard_ns)
+        return;
+    loop->guard_ns = UINT64_MAX;
+    if (!guard->holds(guard->data, now, &loop->guard_ns, &loop->watch->withdrawn))
+        end_run(loop, ENDED_DENIED);
+}
+
 static void check_clocks(struct loop *loop)
 {
     uint64_t now = clock_monotonic_ns();
@@ -184,6 +230,7 @@ static void check_clocks(struct loop *loop)
     if (why != ENDED_BY_ITSELF)
         end_run(loop, why);
     call_tick(loop, now);
+    ask_guard(loop, now);
     if (now >= loop->watch->deadline_ns)
         end_run(loop, ENDED_WALL);
     if (now >= loop->grace_ns)
@@ -201,7 +248,7 @@ static struct timespec next_wait(const struct loop *loop)
 {
     const struct watch *watch = loop->watch;
     uint64_t until = sooner(sooner(watch->meter.next_ns, watch->deadline_ns),
-                            sooner(loop->tick_ns, loop->grace_ns));
+                            sooner(sooner(loop->tick_ns, loop->guard_ns), loop->grace_ns));
     uint64_t now = clock_monotonic_ns();
     if (loop->killed)
         until = loop->kill_ns;
@@ -241,6 +288,16 @@ static void hear_cgroup(struct loop *loop)
         end_run(loop, why);
 }
 
+static void turn_door(struct loop *loop)
+{
+    struct watch *watch = loop->watch;
+    struct tell_denial denial;
+    if (!door_turn(watch->door, watch->deadline_ns, &denial))
+        end_run(loop, ENDED_DOOR);
+    if (denial.action[0] != '\0')
+        hear_denial(watch, loop->arena, &denial);
+}
+
 static void fill_slots(const struct loop *loop, struct pollfd slots[SLOTS])
 {
     const struct watch *watch = loop->watch;
@@ -261,6 +318,10 @@ static void fill_slots(const struct loop *loop, struct pollfd slots[SLOTS])
         .fd = cgroup && !loop->killed ? cgroup->pids_events : -1,
         .events = POLLPRI,
     };
+    slots[SLOT_DOOR] = (struct pollfd){.fd = -1};
+    if (watch->door != NULL && !loop->killed)
+        slots[SLOT_DOOR] =
+            (struct pollfd){.fd = watch->door->fd, .events = door_wants(watch->door)};
     if (feed == NULL || feed->fd < 0 || feed->awaits_terminal)
         return;
     if (feed->at == feed->len && feed->source >= 0)
@@ -284,6 +345,8 @@ static void serve(struct loop *loop, const struct pollfd slots[SLOTS])
         feed_once(watch->feed);
     if (slots[SLOT_MEMORY].revents != 0 || slots[SLOT_FORKS].revents != 0)
         hear_cgroup(loop);
+    if (slots[SLOT_DOOR].revents != 0 && !loop->killed)
+        turn_door(loop);
 }
 
 /* One wait and what it brought. False once the child is dead. */
@@ -312,6 +375,7 @@ int supervise(struct watch *watch, struct arena *arena, struct err *err)
         .watch = watch, .arena = arena, .grace_ns = UINT64_MAX, .kill_ns = UINT64_MAX};
     if (watch->observer != NULL)
         loop.observer = *watch->observer;
+    loop.guard_ns = loop.observer.guard != NULL ? 0 : UINT64_MAX;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
@@ -337,5 +401,7 @@ int supervise(struct watch *watch, struct arena *arena, struct err *err)
     hear_rest(watch, arena);
     drain_rest(&loop, &watch->out);
     drain_rest(&loop, &watch->err);
+    end_capture(&loop, &watch->out);
+    end_capture(&loop, &watch->err);
     return 0;
 }

@@ -10,6 +10,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/redact.h"
+#include "run/door.h"
 #include "run/meter.h"
 #include "run/observer.h"
 #include "run/result.h"
@@ -17,9 +19,10 @@
 
 /* Where a stream of the cell goes. */
 struct drain {
-    int fd;                  /* our end, non-blocking; -1 once it ended */
-    struct capture *capture; /* kept here up to its maximum, or */
-    int sink;                /* written here (-1: not), up to sink_max; more ends the run */
+    int fd;                   /* our end, non-blocking; -1 once it ended */
+    struct capture *capture;  /* kept here up to its maximum, or */
+    struct redactor redactor; /* without its registered secrets, if there are any */
+    int sink;                 /* written here (-1: not), up to sink_max; more ends the run */
     uint64_t sink_max;
     int sink_errno; /* the sink failed: first errno */
     uint64_t total;
@@ -53,13 +56,16 @@ struct watch {
     bool ends_by_itself;             /* the landlock rung: it ends its processes when told to */
     bool output_kills;               /* a capture that overflows ends the run */
     const struct observer *observer; /* may be NULL */
+    const struct secrets *secrets;   /* taken out of what is heard and captured; may be NULL */
     struct handles handles;
+    struct door *door; /* NULL: none */
 
     /* filled in */
     enum ended ended;
-    int signal;     /* ENDED_SIGNAL: which one came to us */
-    bool was_asked; /* that signal was passed on before the guest was done */
-    int status;     /* as of waitpid */
+    struct err withdrawn; /* ENDED_DENIED: what holds no more */
+    int signal;           /* ENDED_SIGNAL: which one came to us */
+    bool was_asked;       /* that signal was passed on before the guest was done */
+    int status;           /* as of waitpid */
     struct rusage usage;
     bool failed_heard, ready_heard, done_heard;
     struct err failed;

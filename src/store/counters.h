@@ -15,7 +15,7 @@ struct counter {
     int per_hour; /* PER_HOUR_ANY: counted all the same */
     /*
      * Filled in where the use is refused: when the oldest use of this hour leaves it, and there is
-     * room again.
+     * room again. UINT64_MAX: never (per_hour is 0).
      */
     uint64_t free_ms;
 };

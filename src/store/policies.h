@@ -8,8 +8,10 @@
 #include "base/arena.h"
 #include "plan/policy.h"
 
+#define POLICIES_SYSTEM_DIR "/etc/wasp"
+
 struct policy_places {
-    const char *system_dir; /* "/etc/wasp"; tests have another */
+    const char *system_dir; /* POLICIES_SYSTEM_DIR; tests have another */
     const char *user_dir;   /* the user's configuration folder; NULL: none */
     const char *file; /* --policy: a path, or "preset:NAME"; takes the user's place. NULL: none */
     const char *cwd;  /* the project's layers are looked for from here upwards; NULL: not */
@@ -26,13 +28,19 @@ struct policies {
 
 /*
  * In each folder policy.yaml or policy.json, both at once are refused; a project's lies in .wasp/
- * of the working directory or any above it (those are all in force). A file that is there and
- * cannot be taken is an error, never skipped. resolve_programs: also find what exec rules name (on
- * CELL_PATH of plan/plan.h), and test their examples. 0, or -1 and *err (ERR_REQUEST, or ERR_HOST).
+ * of the working directory or any above it (those are all in force, the nearest last), not of one
+ * that everybody may write to, such as /tmp. A file that is there and cannot be taken is an error,
+ * never skipped. `real` of rules is filled in.
+ * resolve_programs: also find what exec rules name (on CELL_PATH of plan/plan.h), and test their
+ * examples. 0, or -1 and *err (ERR_REQUEST, or ERR_HOST).
  */
 int policies_load(const struct policy_places *places, bool resolve_programs, struct arena *arena,
                   struct policies *ret_policies, struct err *err);
-/* One file for `policy check`, with all its problems; the file's owner and mode are judged too. */
+/*
+ * One file for `policy check`, with all its problems; the file's owner and mode are judged too. In
+ * a folder .wasp, if the path is absolute, it is a project's. 0, or -1 and *err; no problems: the
+ * file itself is not taken.
+ */
 int policies_check(const char *path, const char *home, struct arena *arena,
                    struct policy *ret_policy, struct policy_problems *ret_problems,
                    struct err *err);

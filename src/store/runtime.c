@@ -291,10 +291,12 @@ static int put(const struct runtime *runtime, struct arena *arena, struct reques
 {
     const struct request *given = &runtime->given;
 
-    for (size_t i = 0; i < given->n_dirs; i++)
+    for (size_t i = 0; i < given->n_dirs; i++) {
         if (request_add_dir(request, arena, NULL, given->dirs[i].host, given->dirs[i].guest,
                             ACCESS_RO, err) < 0)
             return -1;
+        request->dirs[request->n_dirs - 1].is_own = true;
+    }
     if (request_prepend_args(request, arena, given->args, given->n_args, err) < 0)
         return -1;
     return put_pin(runtime, arena, request, err);
@@ -306,6 +308,7 @@ int runtime_put(const struct runtime *runtime, struct arena *arena, struct reque
     if (put(runtime, arena, request, err) < 0)
         return err_prefix(err, "runtime '%s'", runtime->name);
     request->module = runtime->module;
+    request->module_is_own = true;
     request->argv0 = runtime->name;
     return 0;
 }

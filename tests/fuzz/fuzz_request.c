@@ -1,6 +1,6 @@
 /*
  * Any bytes as option values. Each line is one value: its first byte says of which option (d
- * --allow-dir, e --env, a an argument, otherwise a limit), the rest is the value.
+ * --allow-dir, e --env, s --secret-env, a an argument, otherwise a limit), the rest is the value.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -20,6 +20,8 @@ static int add(struct request *request, struct arena *arena, const char *line, s
         return request_add_dir_text(request, arena, line + 1, err);
     case 'e':
         return request_add_env(request, arena, line + 1, false, err);
+    case 's':
+        return request_add_secret_env(request, arena, line + 1, err);
     case 'a':
         return request_add_arg(request, arena, line + 1, err);
     default:
@@ -71,8 +73,11 @@ static void check_env(const struct request *request)
 {
     for (size_t i = 0; i < request->n_env; i++) {
         assert(request->backend == BACKEND_WASM || strncmp(request->env[i], "LD_", 3) != 0);
-        (void) environment_is_credential(request->env[i]); /* either answer will do */
+        assert(!request_is_secret(request, request->env[i])); /* it would be there twice */
+        (void) environment_is_credential(request->env[i]);    /* either answer will do */
     }
+    for (size_t i = 0; i < request->n_secret_env; i++)
+        assert(request->backend == BACKEND_WASM || strncmp(request->secret_env[i], "LD_", 3) != 0);
 }
 
 static void play(const uint8_t *data, size_t size, enum backend backend)

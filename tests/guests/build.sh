@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 build=$PWD/build.sh
 
 stale() {
-    [ ! -e "$2" ] || [ "$1" -nt "$2" ] || [ guest.h -nt "$2" ] || [ "$build" -nt "$2" ]
+    [ ! -e "$2" ] || [ "$1" -nt "$2" ] || [ guest.h -nt "$2" ] || [ ../../guest/include/wasp_guest.h -nt "$2" ] || [ "$build" -nt "$2" ]
 }
 
 make_one() {

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from wasptest import *
@@ -210,6 +211,68 @@ def _():
         check_equal(outcome.reason, "timeout")
         used = os.times().children_user + os.times().children_system - before.children_user - before.children_system
         check(used < 1.6, f"{used:.2f} s of CPU time for a run of one second")
+
+
+# ---- at the door: what the parent makes of bytes that no runner of ours would send ------------
+
+
+def at_the_door(what, *options, timeout="10s", **how):
+    folder = new_dir("door")
+    return run("hello", "--timeout", timeout, "--allow-dir", folder, "--capability", "fs_read", *options,
+               args=["1", "1", what], env={"WASP_TEST_CELL": "wasp-cell-evil"}, **how)  # fmt: skip
+
+
+@test("an evil engine finds a door if the run has a capability, and none if it has not")
+def _():
+    check_equal(at_the_door("door-knock").stdout, "open")
+    bare = run("hello", args=["1", "1", "door-knock"], env={"WASP_TEST_CELL": "wasp-cell-evil"})
+    check_equal(bare.stdout, "none")
+
+
+for _what in ("door-garbage", "door-huge", "door-unknown"):
+
+    @test(f"an evil engine that sends what is no call is ended at once, and the envelope says so: {_what}")
+    def _(what=_what):
+        outcome = at_the_door(what, timeout="60s")
+        check_equal((outcome.reason, outcome.status, outcome.code), ("backend_error", 125, "backend"))
+        check_in("through its door", outcome.error)
+
+
+@test("an evil engine that closes the door in the middle of a call has just ended, as any guest")
+def _():
+    outcome = at_the_door("door-half")
+    check_equal((outcome.reason, outcome.status), ("exited", 0))
+
+
+@test("of two calls at once each is answered in its turn")
+def _():
+    first, second = at_the_door("door-two").stdout.splitlines()
+    check_in("path: is missing", first)
+    check_in("no capability 'fs_write'", second)
+
+
+@test("an evil engine that never reads an answer fills no memory of the parent, which waits without spinning")
+def _():
+    before = os.times()
+    process = start("run", guest("hello"), "--timeout", "2s", "--allow-dir", new_dir("door"), "--capability", "fs_read",
+                    "--", "1", "1", "door-unread", env={"WASP_TEST_CELL": "wasp-cell-evil"})  # fmt: skip
+    wait_until(lambda: descendants(process.pid), "the cell")
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, peak_memory_bytes(process.pid) or 0)
+        time.sleep(0.05)
+    outcome = finish(process)
+    check_equal(outcome.reason, "timeout")
+    check(peak < 32 << 20, f"{peak >> 20} MiB resident")
+    used = os.times().children_user + os.times().children_system - before.children_user - before.children_system
+    check(used < 1.5, f"{used:.2f} s of CPU time for a run that waits")
+
+
+@test("an evil engine that calls without end is answered without being looked at, from some call on")
+def _():
+    outcome = at_the_door("door-many", timeout="80s")
+    check_in('"code":"limit"', outcome.stdout)
+    check(len(outcome["denials"]) <= 64, "too many denials are kept")
 
 
 def main_with_test_build():

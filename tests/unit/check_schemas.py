@@ -42,13 +42,16 @@ GOOD_REQUESTS = [
     {"kind": "wasm-run", "module": "m.wasm", "args": ["a", ""], "stdin": {"text": "x"}, "isolation": "landlock",
      "limits": {"timeout_ms": 1, "fuel": "unlimited"}, "module_sha256": "aB" * 32, "labels": {"job": "1"},
      "network": {"mode": "none"}, "capabilities": [], "backend": "wasm"},
+    {"kind": "wasm-run", "module": "m.wasm", "capabilities": ["fs_read=in", "exec_run"],
+     "commands": ["git status *", {"program": "/bin/ls"}, {"program": "sort", "args": ["-n", "*"]}]},
+    {"kind": "native-run", "argv": ["ls"], "capabilities": [], "commands": []},
     {"kind": "native-run", "argv": ["python3", "job.py"], "cwd": "/ws",
      "allow_dirs": [{"path": ".", "access": "overlay", "guest": "/ws"}]},
     {"kind": "native-run", "command": "make 'a b'", "args": ["x"], "backend": "native", "rootfs": "tree", "proc": "none",
      "tty": True, "apply": "auto", "diff": True, "unprotected": [".envrc"], "env_force": {"LD_PRELOAD": "x"},
      "allow_dirs": [{"path": ".", "access": "overlay", "guest": "/ws"}],
      "network": {"mode": "loopback"}, "limits": {"processes": 7, "memory_bytes": "unlimited"}},
-    {"kind": "code", "language": "python", "source": "print(1)"},
+    {"kind": "code", "language": "python", "source": "print(1)", "secret_env": ["TOKEN"]},
     {"kind": "code", "language": "bash", "source": "ls", "backend": "native", "cwd": "/"},
     {"kind": "code", "language": "python", "source": "print(1)", "backend": "wasm", "runtime": "py", "limits": {"fuel": 5}},
 ]
@@ -67,14 +70,25 @@ BAD_REQUESTS = [
     {"kind": "wasm-run", "module": "m.wasm", "limits": {"nonsense": 1}},
     {"kind": "wasm-run", "module": "m.wasm", "env": {"A=B": "c"}},
     {"kind": "wasm-run", "module": "m.wasm", "env": {"": "c"}},
+    {"kind": "wasm-run", "module": "m.wasm", "secret_env": {"A": "b"}},
+    {"kind": "wasm-run", "module": "m.wasm", "secret_env": ["A=b"]},
+    {"kind": "wasm-run", "module": "m.wasm", "secret_env": [""]},
     {"kind": "wasm-run", "module": "m.wasm", "stdin": {}},
     {"kind": "wasm-run", "module": "m.wasm", "stdin": {"text": "a", "file": "b"}},
     {"kind": "wasm-run", "module": "m.wasm", "allow_dirs": [{"path": "a", "access": "rw"}]},
     {"kind": "wasm-run", "module": "m.wasm", "module_sha256": "abc"},
     {"kind": "wasm-run", "module": "m.wasm", "isolation": "none"},
     {"kind": "wasm-run", "module": "m.wasm", "workspace": "ws"},
-    {"kind": "wasm-run", "module": "m.wasm", "capabilities": ["fs_read"]},
-    {"kind": "wasm-run", "module": "m.wasm", "policy": "p"},
+    {"kind": "wasm-run", "module": "m.wasm", "capabilities": ["net_http"]},
+    {"kind": "wasm-run", "module": "m.wasm", "capabilities": ["fs_read="]},
+    {"kind": "wasm-run", "module": "m.wasm", "capabilities": ["exec_run=ls"], "commands": ["ls"]},
+    {"kind": "wasm-run", "module": "m.wasm", "capabilities": ["exec_run"], "commands": [""]},
+    {"kind": "wasm-run", "module": "m.wasm", "capabilities": ["exec_run"], "commands": [{"args": []}]},
+    {"kind": "wasm-run", "module": "m.wasm", "capabilities": ["exec_run"], "commands": [{"program": "a/b"}]},
+    {"kind": "native-run", "argv": ["ls"], "capabilities": ["fs_read=/x"]},
+    {"kind": "wasm-run", "module": "m.wasm", "policy": ""},
+    {"kind": "wasm-run", "module": "m.wasm", "tier": "none"},
+    {"kind": "wasm-run", "module": "m.wasm", "grants": [""]},
     {"kind": "wasm-run", "module": "m.wasm", "network": {"mode": "allowlist"}},
     {"kind": "sample", "sample": "x"},
     {"kind": "other"},
@@ -110,6 +124,131 @@ BAD_REQUESTS = [
 ]
 
 
+GOOD_POLICIES = [
+    {"version": 1},
+    {"version": 1, "id": "x", "tier": "low"},
+    {"version": 1, "filesystem": {"allow": ["/a", "~", "~/b", "*", {"path": "/c", "access": "read-write", "reason": "r",
+                                            "match": ["/c/d"], "no_match": ["/d"]}],
+                                  "ask": [], "deny": [{"path": "/e"}], "workspace": "/data"}},
+    {"version": 1, "env": {"allow": ["A", "B_*", "*"], "deny": [{"name": "C"}]}},
+    {"version": 1, "network": {"allow": ["loopback", "a.com", "*.a.com", "*", "127.0.0.1", "::1", "[::1]",
+                                         {"host": "a.com", "ports": [443], "methods": ["GET", "*"],
+                                          "path_prefix": "/v1/x"}]}},
+    {"version": 1, "exec": {"allow": ["git", "/usr/bin/git", "~/x", "*", {"program": "git", "args": ["", "*"]}]}},
+    {"version": 1, "code": {"allow": ["python", "*", {"language": "bash"}, {"module": "/m", "sha256": "aB" * 32},
+                                      {"module": "*"}], "backends": {"python": "wasm", "bash": "native"},
+                            "isolation": "landlock", "generated": False, "validate": "off"}},
+    {"version": 1, "limits": {"default": {"timeout_ms": 1}, "max": {"timeout_ms": "unlimited", "memory_bytes": 5,
+                                                                    "fuel": 7, "processes": 4194304}}},
+    {"version": 1, "approval": {"risk": {"exec_run": "privileged"}, "per_hour": {"fs_read": 0}, "simulate": ["safe"],
+                                "pending_ms": 1000, "ttl_ms": 31622400000, "uses": 1}},
+    {"version": 1, "audit": {"mode": "off", "durability": "power", "rotate_bytes": 1048576, "keep_segments": 1}},
+]
+
+BAD_POLICIES = [
+    {},
+    {"version": 2},
+    {"version": "1"},
+    {"version": None},
+    {"version": 1, "more": 1},
+    {"version": 1, "id": ""},
+    {"version": 1, "id": "a\nb"},
+    {"version": 1, "id": "a\u202eb"},
+    {"version": 1, "id": "a" * 65},
+    {"version": 1, "tier": "none"},
+    {"version": 1, "filesystem": None},
+    {"version": 1, "filesystem": []},
+    {"version": 1, "filesystem": {"allow": None}},
+    {"version": 1, "filesystem": {"allow": "/a"}},
+    {"version": 1, "filesystem": {"allow": [None]}},
+    {"version": 1, "filesystem": {"allow": [""]}},
+    {"version": 1, "filesystem": {"allow": ["/"]}},
+    {"version": 1, "filesystem": {"allow": ["/./"]}},
+    {"version": 1, "filesystem": {"allow": ["/a/../b"]}},
+    {"version": 1, "filesystem": {"allow": ["/a/*"]}},
+    {"version": 1, "filesystem": {"allow": ["~u/a"]}},
+    {"version": 1, "filesystem": {"allow": [{"access": "read-only"}]}},
+    {"version": 1, "filesystem": {"allow": [{"path": "/a", "access": "overlay"}]}},
+    {"version": 1, "filesystem": {"allow": [{"path": "/a", "mode": 1}]}},
+    {"version": 1, "filesystem": {"deny": [{"path": "/a", "access": "read-only"}]}},
+    {"version": 1, "filesystem": {"workspace": "data"}},
+    {"version": 1, "filesystem": {"permit": []}},
+    {"version": 1, "env": {"allow": ["A=b"]}},
+    {"version": 1, "env": {"allow": ["*A"]}},
+    {"version": 1, "env": {"workspace": "/x"}},
+    {"version": 1, "network": {"allow": ["a.com."]}},
+    {"version": 1, "network": {"allow": ["https://a.com"]}},
+    {"version": 1, "network": {"allow": ["a.*"]}},
+    {"version": 1, "network": {"allow": ["a_b.com"]}},
+    {"version": 1, "network": {"allow": ["\u00e9.com"]}},
+    {"version": 1, "network": {"allow": [{"host": "a.com", "ports": []}]}},
+    {"version": 1, "network": {"allow": [{"host": "a.com", "ports": [0]}]}},
+    {"version": 1, "network": {"allow": [{"host": "a.com", "ports": ["443"]}]}},
+    {"version": 1, "network": {"allow": [{"host": "a.com", "methods": ["G T"]}]}},
+    {"version": 1, "network": {"allow": [{"host": "a.com", "path_prefix": "v1"}]}},
+    {"version": 1, "network": {"allow": [{"host": "a.com", "path_prefix": "/a/.."}]}},
+    {"version": 1, "exec": {"allow": ["bin/x"]}},
+    {"version": 1, "exec": {"allow": ["py*"]}},
+    {"version": 1, "exec": {"allow": ["git status"]}},
+    {"version": 1, "exec": {"allow": [{"program": "git", "args": "x"}]}},
+    {"version": 1, "exec": {"allow": [{"program": "*", "args": []}]}},
+    {"version": 1, "code": {"allow": ["ruby"]}},
+    {"version": 1, "code": {"allow": [{}]}},
+    {"version": 1, "code": {"allow": [{"language": "bash", "module": "/m"}]}},
+    {"version": 1, "code": {"allow": [{"language": "bash", "sha256": "aB" * 32}]}},
+    {"version": 1, "code": {"backends": {"bash": "wasm"}}},
+    {"version": 1, "code": {"backends": {"ruby": "native"}}},
+    {"version": 1, "code": {"isolation": "none"}},
+    {"version": 1, "code": {"generated": "true"}},
+    {"version": 1, "code": {"validate": "advise"}},
+    {"version": 1, "limits": {"max": {"timeout_ms": 0}}},
+    {"version": 1, "limits": {"max": {"timeout_ms": 1.5}}},
+    {"version": 1, "limits": {"max": {"output_bytes": "unlimited"}}},
+    {"version": 1, "limits": {"max": {"open_files": 65537}}},
+    {"version": 1, "limits": {"max": {"time": 1}}},
+    {"version": 1, "approval": {"risk": {"teleport": "safe"}}},
+    {"version": 1, "approval": {"risk": {"exec_run": "high"}}},
+    {"version": 1, "approval": {"per_hour": {"exec_run": -1}}},
+    {"version": 1, "approval": {"simulate": ["all"]}},
+    {"version": 1, "approval": {"pending_ms": 999}},
+    {"version": 1, "approval": {"uses": 0}},
+    {"version": 1, "audit": {"mode": "unsaid"}},
+    {"version": 1, "audit": {"durability": "none"}},
+    {"version": 1, "audit": {"rotate_bytes": 1}},
+]
+
+
+def check_policies(schemas, wasp):
+    with tempfile.TemporaryDirectory() as home:
+        def call(*words):
+            return lines("env", "-i", f"HOME={home}", wasp, "policy", *words, "--json")[0]
+
+        def judge(policy):
+            file = pathlib.Path(home, "policy.json")
+            file.write_text(json.dumps(policy))
+            file.chmod(0o600)
+            answer = call("check", str(file))
+            why = problems(schemas["policy-check"], answer)
+            ok(not why, f"'policy check --json' prints what policy-check.json says {why}")
+            return answer["ok"]
+
+        for policy in GOOD_POLICIES:
+            why = problems(schemas["policy"], policy)
+            ok(not why and judge(policy), f"policy.json and wasp take {json.dumps(policy)[:90]} {why}")
+        for policy in BAD_POLICIES:
+            ok(problems(schemas["policy"], policy) and not judge(policy),
+               f"policy.json and wasp refuse {json.dumps(policy)[-90:]}")
+        for words in [("--tier", name) for name in ("low", "medium", "high")] + \
+                     [("--preset", name) for name in ("agent-skill", "ci-job", "coding-agent")]:
+            why = problems(schemas["policy"], call("show", *words))
+            ok(not why, f"{' '.join(words)} fits policy.json {why}")
+        for words in [(), ("--principal", "agent:x"), ("--policy", "preset:coding-agent")]:
+            why = problems(schemas["policy-show"], call("show", *words))
+            ok(not why, f"'policy show {' '.join(words)}' prints what policy-show.json says {why}")
+        known = schemas["policy"]["$defs"]["limits"]["properties"].keys()
+        ok(known == schemas["request"]["$defs"]["limits"]["properties"].keys(), "policy.json knows every limit")
+
+
 def task_check(wasp, request):
     """How wasp itself judges the manifest: its exit status."""
     words = [wasp, "task", "check", "--manifest", "-"]
@@ -139,6 +278,8 @@ def main():
         ok(problems(schemas["request"], request) and task_check(wasp, request) == 2,
            f"request.json and wasp refuse {json.dumps(request)[-90:]}")
 
+    check_policies(schemas, wasp)
+
     for words in ([], ["--bogus"], ["/nonexistent.wasm"], ["m.wasm", "--env", "A"], ["m.wasm", "\udcff"]):
         values = lines(wasp, "run", *words)
         ok(len(values) == 1 and not problems(schemas["result"], values[0]) and values[0]["status"] == "error",
@@ -153,6 +294,10 @@ def main():
         values = lines("env", "-i", f"HOME={home}", wasp, "changes", "list")
     ok(len(values) == 1 and not problems(schemas["changes"], values[0]),
        "'changes list' prints what changes.json says")
+    with tempfile.TemporaryDirectory() as home:
+        values = lines("env", "-i", f"HOME={home}", wasp, "audit", "verify", "--json")
+    ok(len(values) == 1 and not problems(schemas["audit-verify"], values[0]),
+       "'audit verify --json' prints what audit-verify.json says")
     asked = schemas["request"]["$defs"]["limits"]["properties"].keys()
     ok(plan[0]["limits"].keys() | {"processes"} == asked, "request.json knows every limit")
     help_text = subprocess.run([wasp, "help", "run"], stdout=subprocess.PIPE, check=False).stdout.decode()

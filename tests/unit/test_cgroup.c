@@ -242,7 +242,7 @@ static void test_entering(void)
         ; /* the one born in it */
 }
 
-/* The kernel keeps what follows within 10 ms back, and tells it then: one look may come too early. */
+/* The kernel keeps back what follows within 10 ms and tells it then: a look may come too early. */
 static bool quiets(const struct cgroup *cgroup, short events)
 {
     struct cgroup_usage usage;

@@ -52,7 +52,32 @@ static const struct row wasm_rows[] = {
     {{"--isolation", "landlock", "--disk", "1MiB", "--processes", "1"}, NULL},
     {{"--unprotect", ".envrc", "--allow-dir", "a"}, NULL},
     {{"--unprotect", ".envrc"}, "no directory can be changed"},
+    {{"--capability", "fs_read", "--allow-dir", "a::/a:ro"}, NULL},
+    {{"--capability", "fs_read=a"}, NULL},
+    {{"--capability", "fs_write", "--allow-dir", "a"}, NULL},
+    {{"--capability", "exec_run", "--command", "ls"}, NULL},
+    {{"--capability", "fs_read"}, "no directory is granted for that"},
+    {{"--capability", "fs_write", "--allow-dir", "a::/a:ro"}, "no directory is granted for that"},
+    {{"--capability", "exec_run"}, "but no command"},
+    {{"--command", "ls"}, "'exec_run' is not asked for"},
+    {{"--capability", "fs_read=a", "--command", "ls"}, "'exec_run' is not asked for"},
 };
+
+/* A native guest's verbs have no such options; a manifest's keys are judged here. */
+static void test_door(struct arena *arena)
+{
+    struct request request;
+    struct err err = {0};
+
+    request_init(&request, BACKEND_NATIVE);
+    ok(request_add_capability(&request, arena, NULL, "fs_read=/a", &err) == 0 &&
+           request_check(&request, &err) == -1 && strstr(err.message, "no door"),
+       "a native guest with a capability is refused: %s", err.message);
+    request_init(&request, BACKEND_WASM);
+    ok(request_add_capability(&request, arena, NULL, "fs_read=/a", &err) == 0 &&
+           request_check(&request, &err) == 0,
+       "a wasm guest with the same is taken");
+}
 
 static void test_row(const struct row *row, const struct syntax *syntax, enum backend backend,
                      struct arena *arena)
@@ -91,6 +116,7 @@ int main(void)
         test_row(&native_rows[i], &exec_syntax, BACKEND_NATIVE, arena);
     for (size_t i = 0; i < ARRAY_SIZE(wasm_rows); i++)
         test_row(&wasm_rows[i], &run_syntax, BACKEND_WASM, arena);
+    test_door(arena);
     arena_free(arena);
     return done();
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/sha256_blocks.h"
 
 /* FIPS 180-2, appendix B. */
 static const struct {
@@ -30,6 +31,38 @@ static void test_sha256(void)
         ok(strcmp(hex, sha256_rows[i].hex) == 0, "SHA-256 of '%s', byte by byte, is %s", text,
            sha256_rows[i].hex);
     }
+}
+
+/* In whole blocks or across them: the fast way and the portable one agree. */
+static void test_blocks(void)
+{
+    static const size_t pieces[] = {1, 3, 63, 64, 65, 127, 128, 200, 1000};
+    uint8_t bytes[1000];
+    struct digest by_one, digest;
+    struct sha256 sha;
+    bool same = true;
+
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t) (i * 7 + i / 256);
+    for (size_t len = 0; len <= sizeof(bytes); len += len < 200 ? 1 : 97) {
+        sha256_init(&sha);
+        for (size_t i = 0; i < len; i++)
+            sha256_add(&sha, bytes + i, 1);
+        sha256_finish(&sha, &by_one);
+        for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+            sha256_init(&sha);
+            for (size_t at = 0; at < len; at += pieces[i])
+                sha256_add(&sha, bytes + at, len - at < pieces[i] ? len - at : pieces[i]);
+            sha256_finish(&sha, &digest);
+            same = same && digest_equal(&digest, &by_one);
+        }
+    }
+    ok(same, "SHA-256 does not depend on the pieces in which the bytes come");
+    uint32_t state[8] = {0};
+    if (!sha256_blocks(state, bytes, 1))
+        skip("this processor has no instructions for SHA-256");
+    else
+        ok(state[0] != 0, "the processor's own instructions are used");
 }
 
 static void mac_of(const uint8_t *key, const char *text, struct digest *ret_digest)
@@ -107,6 +140,7 @@ static void test_random(void)
 int main(void)
 {
     test_sha256();
+    test_blocks();
     test_mac();
     test_hex();
     test_random();

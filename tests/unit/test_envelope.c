@@ -340,7 +340,10 @@ static bool write_golden(const struct golden *golden, struct buf *into, struct b
     const char *line = envelope_error(&result, &request, error);
     if (!line != !golden->error || (line && strcmp(line, golden->error) != 0))
         printf("# error is %s\n", line ? line : "null");
-    return envelope_write(fd, &result, &request, NULL, true) == 0 && read_back(fd, into);
+    return envelope_write(fd, &(struct envelope){.result = &result,
+                                                 .request = &request,
+                                                 .with_timings = true}) == 0 &&
+           read_back(fd, into);
 }
 
 static void test_golden(const struct golden *golden)
@@ -397,7 +400,7 @@ static void test_without_request(void)
     fill_usage(&result);
     ok(envelope_error(&result, NULL, &line) && strstr(line.data, "--memroy"),
        "what never became a request still has its line");
-    ok(envelope_write(-1, &result, NULL, NULL, false) < 0,
+    ok(envelope_write(-1, &(struct envelope){.result = &result}) < 0,
        "a descriptor that takes nothing is told");
     fill_success(&result);
     result.err = (struct err){0};
@@ -413,7 +416,7 @@ static void test_not_started_has_no_walls(void)
     result_init(&result, 0);
     fill_wall(&result);
     result.ready.walls = ALL_WALLS;
-    ok(envelope_write(fd, &result, NULL, NULL, false) == 0 && read_back(fd, &text) &&
+    ok(envelope_write(fd, &(struct envelope){.result = &result}) == 0 && read_back(fd, &text) &&
            strstr(text.data, "\"enforced\":[]"),
        "no wall is claimed for a cell that never said it was ready");
     ok(!strstr(text.data, "timings_us"), "timings are there only if asked for");

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/redact.h"
 #include "front/run_options.h"
 #include "plan/language.h"
 #include "tap.h"
@@ -82,6 +83,44 @@ static void test_exec(void)
     ok(strstr(other.data, "\"cwd\":\"ws\""), "the first plain directory is where it works");
 }
 
+/* What is registered is hidden wherever it stands; so is what has the shape of a key. */
+static void test_secret(void)
+{
+    static const char key[] = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    _cleanup_(buf_release) struct buf text = BUF_INIT(1 << 20);
+    struct arena *arena = arena_new();
+    struct secrets secrets = {0};
+    struct request request;
+    struct err err;
+
+    for (int backend = 0; backend < BACKENDS; backend++) {
+        _cleanup_fd_ int fd = memfd_create("plan", MFD_CLOEXEC);
+        char *room;
+        request_init(&request, (enum backend) backend);
+        request.module = "m.wasm";
+        request.program = "p";
+        if (request_add_secret_env(&request, arena, "PLAIN", &err) < 0 ||
+            request_put_secret(&request, arena, "PLAIN", "hunter2hunter2", &secrets, &err) < 0 ||
+            request_add_arg(&request, arena, "--x=hunter2hunter2", &err) < 0 ||
+            request_add_arg(&request, arena, key, &err) < 0 ||
+            request_add_dir_text(&request, arena, "/a/hunter2hunter2", &err) < 0 ||
+            explain_write(fd, &request) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+            buf_reserve(&text, 65536, &room) < 0)
+            abort();
+        ssize_t n = fd_read_full(fd, room, 65536);
+        buf_commit(&text, n > 0 ? (size_t) n : 0);
+        ok(strstr(text.data, "\"PLAIN=***\"]") && strstr(text.data, "\"secret_env\":[\"PLAIN\"]"),
+           "a %s plan has a secret variable's name", request_backend_names[backend]);
+        ok(strstr(text.data, "\"args\":[\"--x=[redacted]\",\"[redacted:github]\"]") &&
+               strstr(text.data, "\"path\":\"/a/[redacted]\"") && !strstr(text.data, "hunter2") &&
+               !strstr(text.data, key),
+           "and its value is nowhere in it, nor is a key");
+        buf_release(&text);
+        secrets_release(&secrets);
+    }
+    arena_free(arena);
+}
+
 static void test_code(void)
 {
     static const char *const words[] = {"--lang", "python", "-c", "print(1)", "--", "a", NULL};
@@ -102,5 +141,6 @@ int main(void)
 {
     test_exec();
     test_code();
+    test_secret();
     return done();
 }

@@ -59,7 +59,10 @@ static const char everything[] =
     "\"processes\":1,\"stack_bytes\":65536},"
     "\"isolation\":\"landlock\",\"labels\":{\"team\":\"a\",\"job\":\"7\"},"
     "\"network\":{\"mode\":\"none\",\"allow\":[]},\"backend\":\"wasm\",\"lifecycle\":\"call\","
-    "\"capabilities\":[],\"commands\":[],\"secrets\":[],\"grants\":[]}";
+    "\"capabilities\":[],\"commands\":[],\"secrets\":[],\"grants\":[\"g\"],"
+    "\"secret_env\":[\"K\",\"L\"],"
+    "\"tier\":\"medium\",\"policy\":\"p.yaml\""
+    "}";
 
 static void test_everything(struct arena *arena)
 {
@@ -70,12 +73,16 @@ static void test_everything(struct arena *arena)
         printf("# %s\n", err.message);
         return;
     }
+    ok(manifest.tier == TIER_MEDIUM && same(manifest.policy, "dir/p.yaml") &&
+           manifest.n_grants == 1 && same(manifest.grants[0], "g"),
+       "tier, policy and grants are taken");
     const struct request *request = &manifest.request;
     const uint64_t *limits = request->limits.value;
     ok(manifest.kind == MANIFEST_WASM_RUN && !manifest.sample && !manifest.workspace &&
            same(request->module, "dir/m.wasm") && same(request->module_sha256, PIN),
        "module and pin are kept");
     ok(request->n_args == 3 && same(request->args[1], "") && same(request->args[2], "x y") &&
+           request->n_secret_env == 2 && same(request->secret_env[1], "L") && !request->secrets &&
            request->n_env == 3 && same(request->env[0], "B=2") && same(request->env[1], "A=x=y") &&
            same(request->env[2], "E="),
        "arguments and environment are kept in order");
@@ -209,13 +216,30 @@ static const struct {
     {WASM ",\"network\":null}", "network: must be an object, not null"},
     {WASM ",\"backend\":\"native\"}", "backend: 'native' is not there"},
     {WASM ",\"lifecycle\":\"agent\"}", "lifecycle: 'agent' is not there"},
-    {WASM ",\"capabilities\":[\"fs_read\"]}", "capabilities: is not there"},
+    {WASM ",\"capabilities\":[\"net_http\"]}", "capabilities[0]: 'net_http' is not there"},
+    {WASM ",\"capabilities\":[\"fs_read\",\"rm\"]}", "capabilities[1]: 'rm' is no capability"},
+    {WASM ",\"capabilities\":[\"fs_read=\"]}", "capabilities[0]: 'fs_read=' has no path"},
+    {WASM ",\"capabilities\":[7]}", "capabilities[0]: must be a string"},
     {WASM ",\"capabilities\":null}", "capabilities: must be an array, not null"},
-    {WASM ",\"commands\":[\"git\"]}", "commands: is not there"},
+    {WASM ",\"commands\":[7]}", "commands[0]: must be an object, not an integer"},
+    {WASM ",\"commands\":[\"git | sh\"]}", "commands[0]: '|', at byte 5"},
+    {WASM ",\"commands\":[\"git\",{}]}", "commands[1].program: is missing"},
+    {WASM ",\"commands\":[{\"program\":\"a/b\"}]}", "commands[0]: program 'a/b': write a bare"},
+    {WASM ",\"commands\":[{\"program\":\"a\",\"args\":\"b\"}]}", "commands[0].args: must be"},
+    {WASM ",\"commands\":[{\"program\":\"a\",\"args\":[1]}]}", "commands[0].args[0]: must be"},
+    {WASM ",\"commands\":[{\"program\":\"a\",\"shell\":1}]}", "commands[0].shell: unknown key"},
     {WASM ",\"secrets\":[\"k\"]}", "secrets: is not there"},
-    {WASM ",\"grants\":[\"g\"]}", "grants: is not there"},
-    {WASM ",\"tier\":\"low\"}", "tier: is not there"},
-    {WASM ",\"policy\":\"p\"}", "policy: is not there"},
+    {WASM ",\"secret_env\":\"K\"}", "secret_env: must be an array"},
+    {WASM ",\"secret_env\":[1]}", "secret_env[0]: must be a string"},
+    {WASM ",\"secret_env\":[\"\"]}", "secret_env[0]: secret variable without a name"},
+    {WASM ",\"secret_env\":[\"K=v\"]}", "secret_env[0]: a secret variable is given by its name"},
+    {WASM ",\"secret_env\":[\"K\",\"K\"]}",
+     "secret_env[1]: environment variable 'K' is given twice"},
+    {WASM ",\"secret_env\":[\"K\"],\"env\":{\"K\":\"v\"}}",
+     "secret_env[0]: environment variable 'K' is given twice"},
+    {WASM ",\"grants\":[\"\"]}", "grants[0]: must not be empty"},
+    {WASM ",\"tier\":\"none\"}", "tier: 'none' is no tier"},
+    {WASM ",\"policy\":\"\"}", "policy: must not be empty"},
     {WASM "} x", "manifest: line 1"},
     {"\xef\xbb\xbf" WASM "}", "manifest: starts with a byte order mark"},
     {WASM ",\"env\":{\"A\":\"\xff\"}}", "manifest: not valid UTF-8"},

@@ -30,7 +30,7 @@ static int load(const char *path, struct arena *arena, struct manifest *manifest
     int signal = 0;
 
     *err = (struct err){0};
-    return manifest_file_read(path, arena, manifest, &signal, err);
+    return manifest_file_read(path, NULL, NULL, arena, manifest, &signal, err);
 }
 
 /* The folder is where the name is, not where a link leads. */
@@ -130,7 +130,8 @@ static void test_stdin(struct arena *arena)
     (void) fd_write_all(pair[1], WASM, strlen(WASM)); /* the test would see it */
     (void) kill(getpid(), SIGTERM);                   /* it is blocked, so it waits for us */
     err = (struct err){0};
-    ok(manifest_file_read("-", arena, &manifest, &signal_seen, &err) < 0 && signal_seen == SIGTERM,
+    ok(manifest_file_read("-", NULL, NULL, arena, &manifest, &signal_seen, &err) < 0 &&
+           signal_seen == SIGTERM,
        "a signal ends the wait for standard input");
     (void) close(pair[1]); /* the end of it */
     ok(load("-", arena, &manifest, &err) == 0 && strcmp(manifest.request.module, "m.wasm") == 0,

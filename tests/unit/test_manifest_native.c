@@ -136,6 +136,8 @@ static const struct {
     {RUN ",\"unprotected\":\"x\"}", "unprotected: must be an array"},
     {RUN ",\"unprotected\":[\".envrc\",\"x\"]}", "unprotected[1]: 'x' is no protected name"},
     {RUN ",\"env\":{\"LD_PRELOAD\":\"x\"}}", "env.LD_PRELOAD: environment variable 'LD_PRELOAD'"},
+    {RUN ",\"secret_env\":[\"A\",\"LD_PRELOAD\"]}",
+     "secret_env[1]: environment variable 'LD_PRELOAD'"},
     {RUN ",\"env_force\":{\"A\":1}}", "env_force.A: must be a string"},
     {RUN ",\"env\":{\"A\":\"1\"},\"env_force\":{\"A\":\"2\"}}",
      "env_force.A: environment variable"},

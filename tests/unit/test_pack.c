@@ -62,6 +62,8 @@ static void any_native(struct plan_native *native)
     native->rootfs = any_string();
     native->rootfs_dev = any_number();
     native->rootfs_ino = any_number();
+    native->program_dev = any_number();
+    native->program_ino = any_number();
     native->network = (enum network) roll(NETWORK_LOOPBACK + 1);
     native->proc = (enum proc_view) roll(PROC_NONE + 1);
     native->tty = roll(2);
@@ -106,6 +108,7 @@ static void any_plan(struct sample *sample)
     plan->deadline_ns = any_number();
     plan->use_fuel = roll(2);
     plan->pulley = roll(2);
+    plan->has_door = roll(2);
     plan->limits.backend = (enum backend) roll(BACKENDS);
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         plan->limits.value[i] = any_number();
@@ -155,7 +158,8 @@ static bool same_native(const struct plan_native *a, const struct plan_native *b
     return strcmp(a->program, b->program) == 0 && strcmp(a->cwd, b->cwd) == 0 &&
            strcmp(a->source, b->source) == 0 && strcmp(a->source_name, b->source_name) == 0 &&
            strcmp(a->rootfs, b->rootfs) == 0 && a->rootfs_dev == b->rootfs_dev &&
-           a->rootfs_ino == b->rootfs_ino && a->network == b->network && a->proc == b->proc &&
+           a->rootfs_ino == b->rootfs_ino && a->program_dev == b->program_dev &&
+           a->program_ino == b->program_ino && a->network == b->network && a->proc == b->proc &&
            a->tty == b->tty;
 }
 
@@ -282,10 +286,10 @@ static void test_damage(void)
 }
 
 /*
- * Offsets of the form: the number of arguments follows MAGIC, eight numbers, those of the limits
- * and five of a native job; five counts follow one another, and behind them five empty strings.
+ * Offsets of the form: the number of arguments follows MAGIC, nine numbers, those of the limits
+ * and seven of a native job; five counts follow one another, and behind them five empty strings.
  */
-#define COUNTS_AT (8 * (1 + 8 + 1 + 2 * LIMIT_COUNT + 5))
+#define COUNTS_AT (8 * (1 + 9 + 1 + 2 * LIMIT_COUNT + 7))
 #define COUNTS 5
 #define EMPTY_STRINGS (5 * (8 + 1))
 

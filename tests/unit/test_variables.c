@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/redact.h"
 #include "plan/environment.h"
 #include "plan/plan.h"
 #include "tap.h"
@@ -197,6 +198,49 @@ static void test_credentials(void)
     }
 }
 
+/* The value of the last message's subject is never in it. */
+static bool is_refused(int rc, const struct err *err, const char *words)
+{
+    return rc == -1 && err->code == ERR_REQUEST && strstr(err->message, words) &&
+           !strstr(err->message, "hunter2");
+}
+
+static void test_secrets(struct arena *arena)
+{
+    struct secrets secrets = {0};
+    struct request request;
+    struct err err = {0};
+
+    request_init(&request, BACKEND_NATIVE);
+    ok(request_add_secret_env(&request, arena, "KEY", &err) == 0 && request.n_secret_env == 1 &&
+           request.n_env == 0 && !request.secrets && request_is_secret(&request, "KEY=x") &&
+           !request_is_secret(&request, "KEYS=x") && !request_is_secret(&request, "KE=x"),
+       "a secret variable is a name until its value is known");
+    ok(is_refused(request_add_secret_env(&request, arena, "A=hunter2", &err), &err, "name alone"),
+       "one with a value is refused, and the value is not shown");
+    ok(is_refused(request_add_secret_env(&request, arena, "", &err), &err, "without a name"),
+       "one without a name is refused");
+    ok(is_refused(request_add_secret_env(&request, arena, "KEY", &err), &err, "twice") &&
+           is_refused(request_add_env(&request, arena, "KEY=hunter2", false, &err), &err, "twice"),
+       "the same name twice is refused, also as an ordinary one");
+    ok(request_add_secret_env(&request, arena, "LD_PRELOAD", &err) == -1 && err.code == ERR_DENIED,
+       "a hook is refused as a secret, too");
+    ok(is_refused(request_put_secret(&request, arena, "KEY", NULL, &secrets, &err), &err,
+                  "'KEY' is not set"),
+       "one that is not set is refused");
+    ok(is_refused(request_put_secret(&request, arena, "KEY", "abc", &secrets, &err), &err,
+                  "between 4 and 65536 bytes") &&
+           request.n_env == 0,
+       "one that is too short is refused");
+    ok(request_put_secret(&request, arena, "KEY", "hunter2", &secrets, &err) == 0 &&
+           request.n_env == 1 && strcmp(request.env[0], "KEY=hunter2") == 0 &&
+           request.secrets == &secrets && secrets.count == 1,
+       "otherwise the guest gets it, and it is registered");
+    request_wipe_secrets(&request);
+    ok(strcmp(request.env[0], "KEY=") == 0 && !request.secrets, "in the end it is wiped");
+    secrets_release(&secrets);
+}
+
 static void test_native_env(struct arena *arena)
 {
     struct request request;
@@ -226,6 +270,7 @@ int main(void)
         return 1;
     test_hooks(arena);
     test_credentials();
+    test_secrets(arena);
     test_native_env(arena);
     arena_free(arena);
     return done();

@@ -88,6 +88,50 @@ static void test_row(size_t i, struct arena *arena)
         printf("# %s, not %s\n", rc == 0 ? found.data : err.message, rows[i].words);
 }
 
+/* Words that, joined, are the same words again. */
+static void test_join(struct arena *arena)
+{
+    static const char *const words[] = {"/bin/a b", "", "it's", "x=1", "*", "$(id)", "a\nb", "~"};
+    _cleanup_(buf_release) struct buf text = BUF_INIT(4096);
+    const char *const *again;
+    struct err err = {0};
+    size_t n = 0;
+    bool same = words_join(&text, words, ARRAY_SIZE(words)) == 0 &&
+                words_split(text.data, arena, &again, &n, &err) == 0 && n == ARRAY_SIZE(words);
+
+    for (size_t i = 0; same && i < n; i++)
+        same = strcmp(words[i], again[i]) == 0;
+    ok(same, "words that were joined are taken apart again");
+}
+
+static void test_first(struct arena *arena)
+{
+    static const char *const words[] = {"FOO=bar", "A=b"};
+    _cleanup_(buf_release) struct buf text = BUF_INIT(4096);
+    const char *const *again;
+    struct err err = {0};
+    size_t n = 0;
+
+    ok(words_join(&text, words, 2) == 0 && words_split(text.data, arena, &again, &n, &err) == 0 &&
+           n == 2 && strcmp(again[0], "FOO=bar") == 0,
+       "a program that looks like a variable stays a program");
+}
+
+static void test_patterns(struct arena *arena)
+{
+    const char *const *words;
+    struct err err = {0};
+    size_t n = 0;
+
+    ok(words_split_patterns("git log -n* '*.c' *", arena, &words, &n, &err) == 0 && n == 5 &&
+           strcmp(words[2], "-n*") == 0 && strcmp(words[3], "*.c") == 0 &&
+           strcmp(words[4], "*") == 0,
+       "a pattern needs no quotes where patterns are meant, and is the same with them");
+    ok(words_split_patterns("ls a?", arena, &words, &n, &err) == -1 &&
+           strstr(err.message, "'?', at byte 5"),
+       "whatever else means something to a shell is refused there, too: %s", err.message);
+}
+
 int main(void)
 {
     struct arena *arena = arena_new();
@@ -96,6 +140,9 @@ int main(void)
         return 1;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         test_row(i, arena);
+    test_join(arena);
+    test_first(arena);
+    test_patterns(arena);
     arena_free(arena);
     return done();
 }

@@ -41,6 +41,8 @@ struct rig {
     const char *module;
     const char *const *unprotected; /* NULL: all rules about names hold */
     uint8_t at;                     /* where the writable grant lies (plan/protected.h) */
+    bool has_door;                  /* with a descriptor that stays the test's */
+    int door;
     unsigned int n_denials;
     struct tell_denial denial; /* the last one */
 };
@@ -155,6 +157,8 @@ __attribute__((unused)) static void rig_start(struct rig *rig)
         .unprotected = rig->unprotected,
         .limits = &rig->limits,
         .deadline_ns = rig->deadline_ns,
+        .has_door = rig->has_door,
+        .door = rig->door,
         .denied = rig_note,
         .data = rig,
     };

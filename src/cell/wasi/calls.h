@@ -61,8 +61,16 @@
     SAME(sock_send, "iiiii")                 \
     SAME(sock_shutdown, "ii")
 
+/* Those of import module `wasp`: door.c. Sorted, too. */
+#define DOOR_FUNCTIONS(ROW) \
+    ROW(answer, "ii")       \
+    ROW(exec_run, "ii")     \
+    ROW(fs_read, "ii")      \
+    ROW(fs_write, "ii")
+
 #define WASI_DECLARE(name, params) wasi_call call_##name;
 #define WASI_DECLARE_OLD(name, params) wasi_call call_##name, unstable_##name;
 WASI_FUNCTIONS(WASI_DECLARE, WASI_DECLARE_OLD, WASI_DECLARE, WASI_DECLARE)
+DOOR_FUNCTIONS(WASI_DECLARE)
 #undef WASI_DECLARE
 #undef WASI_DECLARE_OLD

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "cell/wasi/fds.h"
 #include "cell/wasi/wasi.h"
 
@@ -35,6 +36,8 @@ struct wasi {
     uint64_t disk_used; /* of disk_bytes, as quota.h counts it */
     struct wasi_counters counters;
     uint64_t clock_res_ns[N_CLOCKS]; /* read at the start, when there still is a call for it */
+    struct buf answer;               /* of the door's last call (door.c) */
+    bool door_broken;
     bool exited;
     uint32_t exit_code;
 };

@@ -12,6 +12,7 @@
 static const struct wasi_function snapshot[] = {WASI_FUNCTIONS(ROW, ROW, ROW, ROW_END)};
 static const struct wasi_function unstable[] = {
     WASI_FUNCTIONS(ROW, ROW_UNSTABLE, ROW_NONE, ROW_END)};
+static const struct wasi_function door[] = {DOOR_FUNCTIONS(ROW)};
 
 _Static_assert(ARRAY_SIZE(snapshot) == 46, "all of preview 1");
 _Static_assert(ARRAY_SIZE(unstable) == 45, "all but sock_accept");
@@ -29,11 +30,18 @@ static int by_name(const void *name, const void *row)
 
 const struct wasi_function *wasi_find(const char *module, const char *name)
 {
-    bool is_unstable = strcmp(module, "wasi_unstable") == 0;
-    size_t count;
-    const struct wasi_function *table = wasi_functions(is_unstable, &count);
+    static const struct {
+        const char *module;
+        const struct wasi_function *table;
+        size_t count;
+    } modules[] = {
+        {"wasi_snapshot_preview1", snapshot, ARRAY_SIZE(snapshot)},
+        {"wasi_unstable", unstable, ARRAY_SIZE(unstable)},
+        {"wasp", door, ARRAY_SIZE(door)},
+    };
 
-    if (!is_unstable && strcmp(module, "wasi_snapshot_preview1") != 0)
-        return NULL;
-    return bsearch(name, table, count, sizeof(*table), by_name);
+    for (size_t i = 0; i < ARRAY_SIZE(modules); i++)
+        if (strcmp(modules[i].module, module) == 0)
+            return bsearch(name, modules[i].table, modules[i].count, sizeof(*door), by_name);
+    return NULL;
 }

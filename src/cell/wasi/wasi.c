@@ -14,6 +14,7 @@
 #include "cell/wasi/errno.h"
 #include "cell/wasi/filestat.h"
 #include "cell/wasi/state.h"
+#include "plan/door.h"
 
 /* What "unlimited" means for the table, which is memory of ours. */
 #define MAX_OPEN_FILES (1U << 20)
@@ -154,6 +155,8 @@ int wasi_new(const struct wasi_config *config, struct wasi **ret_wasi, struct er
     if (wasi == NULL)
         return err_set(err, ERR_HOST, "no memory for WASI");
     wasi->config = *config;
+    /* a request goes out of where its answer comes in */
+    wasi->answer.max = sizeof(struct door_header) + DOOR_MAX_REQUEST + DOOR_MAX_ANSWER;
     wasi->config.preopens = NULL;
     wasi->config.limits = NULL;
     wasi->disk_bytes = config->limits->value[LIMIT_DISK];
@@ -174,6 +177,7 @@ void wasi_free(struct wasi *wasi)
     if (wasi == NULL)
         return;
     fds_release(&wasi->fds);
+    buf_release(&wasi->answer);
     for (size_t i = 0; i < wasi->n_grants; i++)
         cleanup_fd(&wasi->grants[i].root);
     free(wasi->grants);

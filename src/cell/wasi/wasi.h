@@ -1,5 +1,5 @@
 /*
- * wasi: wasi_snapshot_preview1 and wasi_unstable in C.
+ * wasi: wasi_snapshot_preview1 and wasi_unstable in C, and import module wasp beside them (door.c).
  *
  * All state is in one struct, so that a runner may fork inside a host call and replace the
  * descriptors afterwards. Nothing here knows the engine: a call gets the guest's memory as base and
@@ -44,6 +44,8 @@ struct wasi_config {
         *unprotected;            /* protected names that may be changed; NULL-terminated, or NULL */
     const struct limits *limits; /* disk, file, open files */
     uint64_t deadline_ns;        /* CLOCK_MONOTONIC; no wait lasts longer. UINT64_MAX: none */
+    bool has_door;               /* false: each call through it is refused here */
+    int door;                    /* stays the caller's */
     /*
      * Called for each refusal that is a matter of the sandbox (not for ENOENT and the like). May be
      * NULL.
@@ -68,8 +70,8 @@ bool wasi_exited(const struct wasi *wasi, uint32_t *ret_code);
 
 /*
  * One function. args are the wasm arguments in order, each in its own 64-bit cell (an i32 in the
- * low half, upper half undefined). Returns a WASI errno (0 is success), or WASI_STOP for proc_exit:
- * the caller unwinds the guest.
+ * low half, upper half undefined). Returns what the guest gets, mostly a WASI errno (0 is success),
+ * or WASI_STOP for proc_exit: the caller unwinds the guest.
  */
 #define WASI_STOP UINT32_MAX
 typedef uint32_t wasi_call(struct wasi *wasi, const struct wasi_memory *memory,
@@ -83,7 +85,8 @@ struct wasi_function {
 };
 
 /*
- * The function of that name in import module "wasi_snapshot_preview1" or "wasi_unstable", or NULL.
+ * The function of that name in import module "wasi_snapshot_preview1", "wasi_unstable" or "wasp";
+ * or NULL.
  */
 const struct wasi_function *wasi_find(const char *module, const char *name);
 /* For tests and the fuzzer: the tables, sorted by name. */

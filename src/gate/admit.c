@@ -19,12 +19,6 @@ uint64_t gate_now_ms(void)
     return clock_realtime_ns() / NS_PER_MS;
 }
 
-/* The owner with no policy over him: what he says stands. */
-static bool stands_open(const struct gate *gate)
-{
-    return !gate->options->principal.is_agent && gate->policies.count == 0;
-}
-
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
 static bool is_wanted(const struct gate_options *options, const char *id)
@@ -408,7 +402,7 @@ static int check_word(struct gate *gate, const struct request *request, struct e
 
 static int admit(struct gate *gate, struct request *request, struct err *err)
 {
-    if (stands_open(gate))
+    if (gate_stands_open(gate))
         return record_start(gate, request, err);
     if (judge(gate, request, err) < 0) {
         if (err->code == ERR_DENIED)

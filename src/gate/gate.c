@@ -41,6 +41,11 @@ int gate_open(struct gate *gate, const struct gate_options *options, const struc
     return 0;
 }
 
+bool gate_stands_open(const struct gate *gate)
+{
+    return !gate->options->principal.is_agent && gate->policies.count == 0;
+}
+
 void gate_release(struct gate *gate)
 {
     db_close(gate->db);

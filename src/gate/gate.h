@@ -66,6 +66,8 @@ struct gate {
 int gate_open(struct gate *gate, const struct gate_options *options, const struct places *places,
               bool with_programs, struct arena *arena, struct err *err);
 void gate_release(struct gate *gate);
+/* The owner with no policy over him: what he says stands. */
+bool gate_stands_open(const struct gate *gate);
 
 /*
  * Puts what the policy says of limits, backend and rung into the request, before it is made ready:

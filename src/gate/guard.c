@@ -148,16 +148,10 @@ static int record_call(struct gate *gate, const struct need *need,
     return rc;
 }
 
-/* The owner with no policy over him. */
-static bool stands_open(const struct gate *gate)
-{
-    return !gate->options->principal.is_agent && gate->policies.count == 0;
-}
-
 int gate_check(struct gate *gate, const struct need *need, struct err *err)
 {
     struct judgement judgement = {.verdict = VERDICT_ALLOW};
-    int rc = stands_open(gate) ? 0 : judge_use(gate, need, &judgement, err);
+    int rc = gate_stands_open(gate) ? 0 : judge_use(gate, need, &judgement, err);
 
     return record_call(gate, need, &judgement, rc, err);
 }
@@ -166,7 +160,7 @@ int gate_peek(struct gate *gate, const struct need *need, struct err *err)
 {
     struct judgement judgement;
 
-    if (stands_open(gate))
+    if (gate_stands_open(gate))
         return 0;
     decide_need(&gate->authority, need, &judgement);
     if (judgement.verdict != VERDICT_DENY)

@@ -40,7 +40,7 @@ def _():
 def _():
     home = Home(rules())
     home.json("grant", "create", "--holder", "agent:bot", "--capability", "fs_write", "--scope",
-              home.work, "--ttl", "1500ms", "--uses", "2", "--json")
+              home.work, "--ttl", "4s", "--uses", "2", "--json")
     outcome = home.exec("sleep", "60", options=(*BOT, "--allow-dir", f"{home.work}::/ws",
                                                 "--timeout", "60s"))
     check_equal((outcome.status, outcome.reason), (77, "denied"))

@@ -332,9 +332,7 @@ static int take_grants(struct gate *gate, uint64_t now_ms, struct err *err)
     gate->leave.grants = gate->used;
     gate->leave.n_grants = gate->n_used;
     for (size_t i = 0; i < gate->n_used; i++)
-        if (record_grant(gate, "grant_used", gate->used[i], 0, err) < 0 ||
-            (gate->used[i]->uses_left == 1 &&
-             record_grant(gate, "grant_spent", gate->used[i], 0, err) < 0))
+        if (record_use(gate, gate->used[i], err) < 0)
             return -1;
     return 0;
 }

@@ -51,15 +51,6 @@ static int check_grants(struct gate *gate, struct err *err)
     return gate->n_used == 0 || holds(gate, 0, &next, err) ? 0 : -1;
 }
 
-/* How many uses it has now, by the store's word. */
-static uint32_t grants_left(struct gate *gate, const struct grant *grant)
-{
-    struct grant kept;
-    struct err ignored; /* then it is not said that it is spent, which the next use will say */
-
-    return grants_find(gate->db, grant->id, gate->arena, &kept, &ignored) == 0 ? kept.uses_left : 1;
-}
-
 /* What a call goes on to do ends when the grant does. */
 static int rest_on(struct gate *gate, const struct grant *grant, struct err *err)
 {
@@ -79,9 +70,7 @@ static int use_grant(struct gate *gate, const struct grant *grant, struct err *e
     for (size_t i = 0; i < gate->n_used; i++)
         if (gate->used[i] == grant)
             return 0;
-    if (grants_use(gate->db, &grant, 1, gate_now_ms(), err) < 0 ||
-        record_grant(gate, "grant_used", grant, 0, err) < 0 ||
-        (grants_left(gate, grant) == 0 && record_grant(gate, "grant_spent", grant, 0, err) < 0))
+    if (grants_use(gate->db, &grant, 1, gate_now_ms(), err) < 0 || record_use(gate, grant, err) < 0)
         return -1;
     return gate->call ? rest_on(gate, grant, err) : 0;
 }

@@ -102,6 +102,23 @@ int record_grant(struct gate *gate, const char *event, const struct grant *grant
     return record_write(gate, &record, err);
 }
 
+/* By the store's word: other runs may have used it, too. */
+static bool is_spent(struct gate *gate, const struct grant *grant)
+{
+    struct grant kept;
+    struct err ignored; /* then it is not said that it is spent, which the next use will say */
+
+    return grants_find(gate->db, grant->id, gate->arena, &kept, &ignored) == 0 &&
+           kept.uses_left == 0;
+}
+
+int record_use(struct gate *gate, const struct grant *grant, struct err *err)
+{
+    if (record_grant(gate, "grant_used", grant, 0, err) < 0)
+        return -1;
+    return is_spent(gate, grant) ? record_grant(gate, "grant_spent", grant, 0, err) : 0;
+}
+
 int record_expired(struct gate *gate, uint64_t now_ms, struct err *err)
 {
     struct approval_list approvals;

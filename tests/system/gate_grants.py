@@ -59,6 +59,7 @@ def _():
     outcomes = [finish(process) for process in runs]
     check_equal(sorted(outcome.status for outcome in outcomes), [0] * 3 + [77] * 17)
     check_equal(home.events().count("start"), 3)
+    check_in("grant_spent", home.events())
 
 
 @test("the hour's number holds across restarts, and says when there is room again")

@@ -86,8 +86,13 @@ static int print_json(const struct approval_list *list)
 
 static int print_list(const struct approval_list *list, uint64_t now_ms)
 {
+    _cleanup_(page_release) struct page page = PAGE_INIT;
     int status = 0;
 
+    if (list->count == 0) {
+        page_add(&page, "nothing waits\n");
+        return page_print(&page);
+    }
     for (size_t i = 0; i < list->count && status == 0; i++)
         status = print_one(&list->items[i], false, now_ms);
     return status;

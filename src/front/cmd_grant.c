@@ -95,6 +95,11 @@ static int print_text(const struct grant_list *list, uint64_t now_ms)
 {
     int status = 0;
 
+    if (list->count == 0) {
+        _cleanup_(page_release) struct page none = PAGE_INIT;
+        page_add(&none, "no grants\n");
+        return page_print(&none);
+    }
     for (size_t i = 0; i < list->count && status == 0; i++) {
         _cleanup_(page_release) struct page page = PAGE_INIT;
         page.failed = grant_show(&page.text, &list->items[i], now_ms) < 0;

@@ -337,12 +337,18 @@ static int take_grants(struct gate *gate, uint64_t now_ms, struct err *err)
     return 0;
 }
 
-/* Of what is run: the module, the source, or the words of a command. */
+/* What is run, by name, and its digest: of the module, the source, or the words of a command. */
 static void describe_subject(const struct request *request, struct audit_record *record,
                              struct digest *digest)
 {
+    bool is_program = request->program && !request->language;
     struct sha256 sha;
 
+    record->capability =
+        capability_rows[is_program ? CAPABILITY_EXEC_RUN : CAPABILITY_CODE_RUN].name;
+    record->scope = is_program          ? request->program
+                    : request->language ? request->language
+                                        : request->module;
     if (request->module_bytes) {
         record->subject_kind = "module_sha256";
         record->subject = request->module_digest;

@@ -43,8 +43,8 @@ int manifest_file_read(const char *path, manifest_choose *choose, void *data, st
     if (input_read(path, "manifest", &text, ret_signal, err) < 0 ||
         take_folder(path, arena, &folder, err) < 0)
         return -1;
-    if (manifest_parse_with(text.data ? text.data : "", text.len, folder, choose, data, arena,
-                            &manifest, err) < 0 ||
+    if (manifest_parse(text.data ? text.data : "", text.len, folder, choose, data, arena, &manifest,
+                       err) < 0 ||
         resolve_sample(&manifest, err) < 0)
         return -1;
     *ret_manifest = manifest;

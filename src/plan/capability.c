@@ -36,11 +36,3 @@ int capability_find(const char *name)
             return i;
     return -1;
 }
-
-int risk_find(const char *name)
-{
-    for (int i = 0; i < RISKS; i++)
-        if (strcmp(risk_rows[i].name, name) == 0)
-            return i;
-    return -1;
-}

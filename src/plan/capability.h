@@ -48,4 +48,3 @@ extern const char *const section_names[]; /* by number, NULL at the end */
 
 /* By name; -1: there is none, and what is not known is denied. */
 int capability_find(const char *name);
-int risk_find(const char *name);

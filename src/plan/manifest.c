@@ -354,15 +354,8 @@ static int read_document(struct reading *reading, const struct json_value *docum
     return 0;
 }
 
-int manifest_parse(const char *text, size_t len, const char *base_dir, struct arena *arena,
-                   struct manifest *ret_manifest, struct err *err)
-{
-    return manifest_parse_with(text, len, base_dir, NULL, NULL, arena, ret_manifest, err);
-}
-
-int manifest_parse_with(const char *text, size_t len, const char *base_dir, manifest_choose *choose,
-                        void *data, struct arena *arena, struct manifest *ret_manifest,
-                        struct err *err)
+int manifest_parse(const char *text, size_t len, const char *base_dir, manifest_choose *choose,
+                   void *data, struct arena *arena, struct manifest *ret_manifest, struct err *err)
 {
     const struct chooser chooser = {.choose = choose, .data = data};
     struct reading reading = {.arena = arena,

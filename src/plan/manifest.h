@@ -29,7 +29,8 @@ struct manifest {
 
 /*
  * Says what source text is run on. The manifest has its tier and policy already; asked is the
- * backend it names, or -1. 0, or -1 and *err.
+ * backend it names, or -1. 0, or -1 and *err. Without anybody to say, it is what the manifest says,
+ * else native.
  */
 typedef int manifest_choose(void *data, const struct manifest *manifest, const char *language,
                             int asked, enum backend *ret_backend, struct err *err);
@@ -40,9 +41,5 @@ typedef int manifest_choose(void *data, const struct manifest *manifest, const c
  * success. Otherwise -1 and *err: ERR_REQUEST (or ERR_DENIED) with the key's path at the start of
  * the message.
  */
-int manifest_parse(const char *text, size_t len, const char *base_dir, struct arena *arena,
-                   struct manifest *ret_manifest, struct err *err);
-/* The same with somebody to choose; without, it is what the manifest says, else native. */
-int manifest_parse_with(const char *text, size_t len, const char *base_dir, manifest_choose *choose,
-                        void *data, struct arena *arena, struct manifest *ret_manifest,
-                        struct err *err);
+int manifest_parse(const char *text, size_t len, const char *base_dir, manifest_choose *choose,
+                   void *data, struct arena *arena, struct manifest *ret_manifest, struct err *err);

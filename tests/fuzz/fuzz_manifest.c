@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!arena)
         return 0;
-    if (manifest_parse((const char *) data, size, "base", arena, &manifest, &err) < 0) {
+    if (manifest_parse((const char *) data, size, "base", NULL, NULL, arena, &manifest, &err) < 0) {
         assert((err.code == ERR_REQUEST || err.code == ERR_DENIED) && err.message[0]);
         assert(utf8_valid(err.message, strlen(err.message)) && !strchr(err.message, '\n'));
     } else {

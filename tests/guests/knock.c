@@ -4,7 +4,7 @@
  *     call NAME JSON       calls it and prints the answer
  *     at NAME POINTER LEN  calls it with this for its request, and prints what it returned
  *     answer POINTER CAP   copies the last answer there, and prints what that returned
- *     many COUNT           makes that many calls of fs_read and prints the last answer
+ *     many COUNT NAME JSON makes that many calls and prints the last answer
  */
 #include "guest.h"
 
@@ -64,17 +64,18 @@ static int do_answer(char **args)
 
 static int do_many(char **args)
 {
+    function *called = find(args[1]);
     int32_t len = 0;
 
     for (long count = strtol(args[0], NULL, 10); count > 0; count--)
-        len = wasp_import_fs_read("{}", 2);
+        len = called(args[2], (int32_t) strlen(args[2]));
     return show(len);
 }
 
 int main(int argc, char **argv)
 {
     static const struct act acts[] = {
-        {"call", 2, do_call}, {"at", 3, do_at}, {"answer", 2, do_answer}, {"many", 1, do_many}};
+        {"call", 2, do_call}, {"at", 3, do_at}, {"answer", 2, do_answer}, {"many", 3, do_many}};
 
     return acts_main(acts, sizeof acts / sizeof acts[0], argc, argv);
 }

@@ -287,6 +287,25 @@ def python(script, *options, args=(), **how):
     return native("/usr/bin/python3", "-c", script, *args, options=options, **how)
 
 
+def listed(path, *options):
+    """The names that a native guest finds in a directory."""
+    script = f"import os\nfor name in os.listdir({path!r}): print(name)"
+    return {line.strip() for line in python(script, *options).lines()}
+
+
+def tried(*lines, options=(), **how):
+    """Runs each line of Python by itself and says ok, or the name of the error: a list."""
+    script = (
+        "import errno, os, sys\n"
+        "for line in sys.argv[1:]:\n"
+        "    try: exec(line); print('ok')\n"
+        "    except OSError as e: print(errno.errorcode[e.errno])"
+    )
+    done = python(script, *options, args=lines, **how)
+    check_equal(done.status, 0, done.stderr)
+    return done.lines()
+
+
 def start(*command, **how):
     """Starts wasp and returns at once; its output goes to pipes. `finish` takes the rest."""
     how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}

@@ -328,6 +328,19 @@ def _():
     check(names <= {"PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "PWD", "SHLVL", "_"}, f"names: {names}")
 
 
+@test("what the calls of a guest take is given back after each")
+def _():
+    argv = json.dumps({"argv": ["true", "x" * 100000]})
+    for count in ("1", "400"):  # the first may compile, which takes more memory than any call
+        process = start("run", guest("knock"), "--capability", "exec_run", "--command", "true *",
+                        "--timeout", "60s", "--", "many", count, "exec_run", argv)  # fmt: skip
+        process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        check_equal(process.returncode, 0)
+    check(usage.ru_maxrss < 32 * 1024, f"it grew to {usage.ru_maxrss} KiB")
+
+
 @test("a program gets its stdin, and its exit code and both streams come back")
 def _():
     answer = execute(["sh", "-c", "cat; echo err >&2; exit 7"], commands=["sh -c *"], stdin="a\nb\n")

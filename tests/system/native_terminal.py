@@ -9,24 +9,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from wasptest import *
 
 
-def listed(path, *options):
-    script = f"import os\nfor name in os.listdir({path!r}): print(name)"
-    return {line.strip() for line in python(script, *options).lines()}
-
-
-def tried(*lines, options=(), **how):
-    """Runs each line of Python by itself and says ok, or the name of the error: a list."""
-    script = (
-        "import errno, os, sys\n"
-        "for line in sys.argv[1:]:\n"
-        "    try: exec(line); print('ok')\n"
-        "    except OSError as e: print(errno.errorcode[e.errno])"
-    )
-    done = python(script, *options, args=lines, **how)
-    check_equal(done.status, 0, done.stderr)
-    return done.lines()
-
-
 # ---- terminal --------------------------------------------------------------------------------
 
 

@@ -16,23 +16,6 @@ OWN = {"etc", "dev", "proc", "tmp", "home", ".wasp"}
 DEVICES = ["fd", "full", "null", "random", "shm", "stderr", "stdin", "stdout", "urandom", "zero"]
 
 
-def listed(path, *options):
-    script = f"import os\nfor name in os.listdir({path!r}): print(name)"
-    return {line.strip() for line in python(script, *options).lines()}
-
-
-def tried(*lines, options=(), **how):
-    """Runs each line of Python by itself and says ok, or the name of the error: a list."""
-    script = (
-        "import errno, os, sys\n"
-        "for line in sys.argv[1:]:\n"
-        "    try: exec(line); print('ok')\n"
-        "    except OSError as e: print(errno.errorcode[e.errno])"
-    )
-    done = python(script, *options, args=lines, **how)
-    check_equal(done.status, 0, done.stderr)
-    return done.lines()
-
 # What the guest is called inside: root's guest has a number of its own, an ordinary user's the user's.
 OWN_ID = str(os.getuid() or 1000) if "--user" not in sys.argv else str(ORDINARY_UID)
 

@@ -187,7 +187,7 @@ static void test_manifest(struct arena *arena)
     _cleanup_(buf_release) struct buf shown = BUF_INIT(4096);
     struct manifest manifest = {.kind = MANIFEST_SAMPLE};
     struct err err = {0};
-    int rc = manifest_parse(text, strlen(text), "/m", arena, &manifest, &err);
+    int rc = manifest_parse(text, strlen(text), "/m", NULL, NULL, arena, &manifest, &err);
     const struct request *request = &manifest.request;
 
     if (!ok(rc == 0 && request->n_capabilities == 2 && request->n_commands == 3,

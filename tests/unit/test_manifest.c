@@ -14,7 +14,7 @@
 
 static int parse(const char *text, struct arena *arena, struct manifest *manifest, struct err *err)
 {
-    return manifest_parse(text, strlen(text), "dir", arena, manifest, err);
+    return manifest_parse(text, strlen(text), "dir", NULL, NULL, arena, manifest, err);
 }
 
 static bool same(const char *a, const char *b)
@@ -116,7 +116,8 @@ static void test_bases(struct arena *arena)
     struct err err;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        ok(manifest_parse(text, strlen(text), rows[i].base, arena, &manifest, &err) == 0 &&
+        ok(manifest_parse(text, strlen(text), rows[i].base, NULL, NULL, arena, &manifest, &err) ==
+                   0 &&
                same(manifest.request.module, rows[i].path),
            "from the folder '%s' a module is %s", rows[i].base ? rows[i].base : "none",
            rows[i].path);
@@ -270,7 +271,7 @@ static bool takes_size(struct arena *arena, size_t size)
         abort();
     memset(text, ' ', size);
     memcpy(text, WASM "}", strlen(WASM "}"));
-    return manifest_parse(text, size, NULL, arena, &manifest, &err) == 0;
+    return manifest_parse(text, size, NULL, NULL, NULL, arena, &manifest, &err) == 0;
 }
 
 static void test_size(struct arena *arena)
@@ -289,7 +290,8 @@ static void test_damage(struct arena *arena)
 
     for (size_t len = 0; len < sizeof(everything) - 1; len++)
         all_refused =
-            manifest_parse(everything, len, NULL, arena, &manifest, &err) == -1 && all_refused;
+            manifest_parse(everything, len, NULL, NULL, NULL, arena, &manifest, &err) == -1 &&
+            all_refused;
     ok(all_refused, "a manifest cut short anywhere is refused");
     all_refused = true;
     for (size_t at = 0; at < sizeof(everything) - 1; at++) {

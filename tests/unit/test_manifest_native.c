@@ -15,7 +15,7 @@
 
 static int parse(const char *text, struct arena *arena, struct manifest *manifest, struct err *err)
 {
-    return manifest_parse(text, strlen(text), "dir", arena, manifest, err);
+    return manifest_parse(text, strlen(text), "dir", NULL, NULL, arena, manifest, err);
 }
 
 static bool same(const char *a, const char *b)

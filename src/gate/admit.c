@@ -406,7 +406,7 @@ static int check_word(struct gate *gate, const struct request *request, struct e
 
 static int admit(struct gate *gate, struct request *request, struct err *err)
 {
-    if (gate_stands_open(gate))
+    if (gate_stands_open(gate) && !gate->options->simulated)
         return record_start(gate, request, err);
     if (judge(gate, request, err) < 0) {
         if (err->code == ERR_DENIED)
@@ -424,6 +424,16 @@ static int admit(struct gate *gate, struct request *request, struct err *err)
     return record_start(gate, request, err);
 }
 
+/* He holds none, so naming one would be of no effect. */
+static int check_grants(const struct gate_options *options, struct err *err)
+{
+    if (options->principal.is_agent || options->n_grants == 0)
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "grants are named, but the request is the owner's, who holds none: leave them "
+                   "out, or say whose it is with --principal");
+}
+
 bool gate_admit_call(struct gate *gate, const char *what, struct result *result)
 {
     const char *name = gate->options->principal.name;
@@ -438,8 +448,8 @@ bool gate_admit_call(struct gate *gate, const char *what, struct result *result)
     sha256_finish(&sha, &gate->leave.request);
     gate->leave.has_request = true;
     gate->authority.request = gate->leave.request;
-    if (record_open(gate, &err) == 0 && read_grants(gate, gate_now_ms(), &err) == 0 &&
-        gate->bound_err.code == ERR_NONE)
+    if (check_grants(gate->options, &err) == 0 && record_open(gate, &err) == 0 &&
+        read_grants(gate, gate_now_ms(), &err) == 0 && gate->bound_err.code == ERR_NONE)
         return true;
     result_fail(result, gate->bound_err.code != ERR_NONE ? &gate->bound_err : &err);
     return false;
@@ -452,7 +462,8 @@ bool gate_admit(struct gate *gate, struct request *request, struct result *resul
     gate->secrets = request->secrets;
     gate->run_id = result->run_id;
     gate->backend = request_backend_names[request->backend];
-    if (record_open(gate, &err) == 0 && admit(gate, request, &err) == 0)
+    if (check_grants(gate->options, &err) == 0 && record_open(gate, &err) == 0 &&
+        admit(gate, request, &err) == 0)
         return true;
     result_fail(result, &err);
     return false;

@@ -23,6 +23,20 @@ def _():
     check_equal(outcome["policy"], None)
 
 
+@test("the owner's --plan-sha256 holds without a policy, and grants are not his to name")
+def _():
+    home = Home()
+    other = home.exec("echo", "a", options=("--plan-sha256", "0" * 64))
+    check_equal((other.status, other.code), (77, "simulate_first"))
+    digest = ("--plan-sha256", other["request_sha256"])
+    check_equal(home.exec("echo", "a", options=digest).stdout, "a\n")
+    check_equal(home.exec("echo", "b", options=digest).status, 77)
+    named = home.exec("true", options=("--grant", "01234567"))
+    check_equal((named.status, named.reason), (2, "invalid"))
+    named = home.wasp("call", "--grant", "01234567", "exec_run", '{"argv":["true"]}')
+    check_equal((named.status, named.reason), (2, "invalid"))
+
+
 @test("--audit off leaves no record, and best effort goes on where the log cannot be written")
 def _():
     home = Home()

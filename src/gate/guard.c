@@ -140,7 +140,8 @@ static int record_call(struct gate *gate, const struct need *need,
 int gate_check(struct gate *gate, const struct need *need, struct err *err)
 {
     struct judgement judgement = {.verdict = VERDICT_ALLOW};
-    int rc = gate_stands_open(gate) ? 0 : judge_use(gate, need, &judgement, err);
+    int rc = gate_stands_open(gate) ? check_simulated(gate, &judgement, err)
+                                    : judge_use(gate, need, &judgement, err);
 
     return record_call(gate, need, &judgement, rc, err);
 }

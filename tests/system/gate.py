@@ -33,6 +33,8 @@ def _():
     check_equal(home.exec("echo", "b", options=digest).status, 77)
     named = home.exec("true", options=("--grant", "01234567"))
     check_equal((named.status, named.reason), (2, "invalid"))
+    words = ("call", "--plan-sha256", "0" * 64, "exec_run", '{"argv":["true"]}')
+    check_equal(home.wasp(*words).code, "simulate_first")
     named = home.wasp("call", "--grant", "01234567", "exec_run", '{"argv":["true"]}')
     check_equal((named.status, named.reason), (2, "invalid"))
 
